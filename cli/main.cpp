@@ -22,7 +22,7 @@
 #include "formats/files/descriptor.h"
 #include "formats/files/memory.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // A file opened later must not become stdin, stdout or stderr where one of these is closed: what is
@@ -77,15 +77,15 @@ int fail(const Error& error) {
 // What the standard library throws of a file that changes, or cannot be looked at, while it is
 // read.
 Error unreadable(const std::filesystem::filesystem_error& error) {
-  return {ExitCode::kBadInput,
-          error.path1().string() + ": cannot be read: " + error_reason(error.code().value())};
+  return {ExitCode::kBadInput, error.path1().string() + ": cannot be read: " +
+                                   formats::error_reason(error.code().value())};
 }
 
 // Takes no memory but that of a short text.
 int fail_without_memory() {
   std::cerr << "qsim: error: out of memory: the model, its batch or its input is too large here";
   try {
-    std::cerr << memory_limit_text();
+    std::cerr << formats::memory_limit_text();
   } catch (const std::bad_alloc&) {  // the line does without
   }
   std::cerr << " (docs/reference/limits.md)" << std::endl;
@@ -93,19 +93,19 @@ int fail_without_memory() {
 }
 
 }  // namespace
-}  // namespace qsim
+}  // namespace qsim::cli
 
 int main(int argc, char** argv) {
-  qsim::hold_interrupts();
+  qsim::cli::hold_interrupts();
   using qsim::ExitCode;
-  using qsim::fail;
-  using qsim::fail_without_memory;
+  using qsim::cli::fail;
+  using qsim::cli::fail_without_memory;
   try {
-    return static_cast<int>(qsim::qsim_main(std::vector<std::string>(argv, argv + argc)));
+    return static_cast<int>(qsim::cli::qsim_main(std::vector<std::string>(argv, argv + argc)));
   } catch (const qsim::Error& error) {
     return fail(error);
   } catch (const std::filesystem::filesystem_error& error) {
-    return fail(qsim::unreadable(error));
+    return fail(qsim::cli::unreadable(error));
   } catch (const std::bad_alloc&) {
     return fail_without_memory();
   } catch (const std::length_error&) {  // more elements than a vector can have

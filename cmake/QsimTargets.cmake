@@ -95,6 +95,8 @@ function(qsim_add_test name)
   target_link_libraries(${name} PRIVATE qsim_options qsim_test_main ${arg_LINK})
   qsim_use_precompiled(${name} qsim_precompiled_for_tests)
   target_compile_options(${name} PRIVATE ${QSIM_COLD_OPTIONS})
+  # Names of one test's file may be those of another's.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 12)
   set(properties TIMEOUT ${arg_TIMEOUT})
   if(arg_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT ${arg_ENVIRONMENT})

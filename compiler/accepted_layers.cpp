@@ -2,7 +2,7 @@
 
 #include "core/network/graph_shapes.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 std::vector<FusedLayer> checked_layers(const Graph& graph, const ArchConfig& arch,
@@ -29,4 +29,4 @@ Refusals layer_refusals(const Graph& graph, const ArchConfig& arch, const Remedi
   return refusals;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -8,7 +8,7 @@
 #include "core/machine/arch_config.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // The graph's layers after fuse_layers(). Throws Error (exit code 4) that lists every layer which
 // the accelerator cannot run, whatever its memories hold: windows, roundings, scales, additions,
@@ -19,4 +19,4 @@ std::vector<FusedLayer> accepted_layers(const Graph& graph, const ArchConfig& ar
 // What that list is; empty where accepted_layers() throws nothing and the weights are accepted too.
 Refusals layer_refusals(const Graph& graph, const ArchConfig& arch, const Remedies& remedies = {});
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -13,7 +13,7 @@
 #include "compiler/verifier/verify.h"
 #include "core/network/graph_shapes.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 std::vector<FusedLayer> fused_layers(const Graph& graph, const ArchConfig& arch,
@@ -141,4 +141,4 @@ void check_tensors(const Graph& graph) {
   fold_zero_points(layers);
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -10,7 +10,7 @@
 #include "core/machine/program.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Bytes of DRAM for the input and all ofmaps, weights apart.
 struct DramUse {
@@ -83,4 +83,4 @@ Refusals refusals_of(const Graph& graph, const ArchConfig& arch,
 // biases for their values, whatever the accelerator.
 void check_tensors(const Graph& graph);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

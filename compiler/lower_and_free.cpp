@@ -6,7 +6,7 @@
 #include "compiler/lowering/lower.h"
 #include "core/base/page_release.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // Null for an operation without weights.
@@ -30,4 +30,4 @@ Program lower_and_free_weights(Graph& graph, const MemoryPlan& plan, const ArchC
   return program;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

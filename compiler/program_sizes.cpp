@@ -8,7 +8,7 @@
 #include "compiler/passes/passes.h"
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch,
                            const CompileOptions& options) {
@@ -31,4 +31,4 @@ ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch,
   return sizes;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -7,7 +7,7 @@
 #include "core/machine/arch_config.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 struct ProgramSizes {
   std::int64_t writable_bytes = 0;  // of DRAM: the input and all ofmaps, channels padded to blocks
@@ -24,4 +24,4 @@ struct ProgramSizes {
 ProgramSizes program_sizes(const Graph& graph, const ArchConfig& arch,
                            const CompileOptions& options = {});
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // The largest level of a weight in either direction.
@@ -120,4 +120,4 @@ Snapped snap_scales(const Graph& graph, RequantizerRounding rounding) {
   return Snap(graph, rounding).take();
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -6,7 +6,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 struct Snapped {
   Graph graph;
@@ -25,4 +25,4 @@ struct Snapped {
 // average pools keep their scales: the compiler refuses those that no shift is.
 Snapped snap_scales(const Graph& graph, RequantizerRounding rounding);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // A tensor in DRAM: 0 is the input, 1 + i the ofmap of program layer i.
@@ -114,4 +114,4 @@ void check_tensor_reads(const Graph& graph, const Program& program) {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

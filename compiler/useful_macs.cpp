@@ -8,7 +8,7 @@
 #include "core/base/bit_set.h"
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // Neighbouring rows or columns [begin, end).
@@ -173,4 +173,4 @@ void check_useful_macs(const Graph& graph, const Program& program) {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -7,7 +7,7 @@
 #include "core/machine/program.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // By program layer: the psums that the stored ofmap needs, each once, times the
 // multiply-accumulates of one psum (kernel_h x kernel_w x input channels of conv2d, input channels
@@ -19,4 +19,4 @@ std::vector<std::uint64_t> useful_macs_by_origin(const Graph& graph, const Progr
 // Throws InternalError, naming the layer, where ProgramLayer::macs is another number.
 void check_useful_macs(const Graph& graph, const Program& program);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -1,10 +1,9 @@
 #include "report/csv_text.h"
 
-#include <cstdio>
-
 #include "core/base/printable.h"
+#include "core/base/words.h"
 
-namespace qsim {
+namespace qsim::report {
 
 std::string csv_field(const std::string& name) {
   const std::string text = printable(name);
@@ -14,10 +13,6 @@ std::string csv_field(const std::string& name) {
   return result + "\"";
 }
 
-std::string csv_number(double value) {
-  char buffer[320];  // any double
-  std::snprintf(buffer, sizeof buffer, "%.6f", value);
-  return buffer;
-}
+std::string csv_number(double value) { return number_text(value, "%.6f"); }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace qsim {
+namespace qsim::report {
 
 // A name on one line, quoted where CSV wants it.
 std::string csv_field(const std::string& name);
@@ -11,4 +11,4 @@ std::string csv_field(const std::string& name);
 // The number with six decimal places.
 std::string csv_number(double value);
 
-}  // namespace qsim
+}  // namespace qsim::report

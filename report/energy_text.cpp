@@ -1,13 +1,13 @@
 #include "report/energy_text.h"
 
 #include <cmath>
-#include <cstdio>
 
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/machine/energy_table.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr double kEnergyScale = 1e6;    // pJ in a uJ
@@ -20,9 +20,7 @@ std::string four_digits(double number) {
   if (number >= kMostDecimals) {
     return with_thousands(static_cast<std::uint64_t>(std::llround(number)));
   }
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.4g", number);
-  return buffer;
+  return number_text(number, "%.4g");
 }
 
 std::string energy_heading(const std::string& unit) {
@@ -52,4 +50,4 @@ std::string energy_note(const std::string& unit) {
          "; EDP: energy x million cycles";
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace qsim {
+namespace qsim::report {
 
 // Four digits that count, or whole numbers: "0.01234", "123.4", "1,234,567".
 std::string four_digits(double number);
@@ -23,4 +23,4 @@ std::string energy_delay_text(double product, const std::string& unit);  // "1.2
 // MAC of 16 bits; EDP: energy x million cycles"; "" for pJ.
 std::string energy_note(const std::string& unit);
 
-}  // namespace qsim
+}  // namespace qsim::report

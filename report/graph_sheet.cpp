@@ -6,7 +6,9 @@
 #include "core/network/graph_order.h"
 #include "formats/settings/graph_words.h"
 
-namespace qsim {
+namespace qsim::report {
+
+using formats::word_of;
 namespace {
 
 std::string value_text(const Value& value) {
@@ -15,7 +17,7 @@ std::string value_text(const Value& value) {
   if (const auto exponent = value.scale_exponent()) {
     text += " scale 2^" + std::to_string(-*exponent);
   } else if (value.scale) {
-    text += " scale " + scale_text(*value.scale);
+    text += " scale " + formats::scale_text(*value.scale);
   }
   return text;
 }
@@ -57,7 +59,7 @@ std::string ofmap_text(const ImageShape& shape) {
 // The least and the greatest of a layer's requantizers, as scales.
 std::string scales_text(const std::vector<Requantizer>& requantizers) {
   const auto [low, high] = std::ranges::minmax_element(requantizers, {}, exact_scale);
-  const auto text = [](const Requantizer& r) { return requantizer_scale_text(r); };
+  const auto text = [](const Requantizer& r) { return formats::requantizer_scale_text(r); };
   return "scale " + text(*low) + (*low == *high ? "" : ".." + text(*high)) +
          (requantizers.size() > 1 ? "/channel" : "");
 }
@@ -80,8 +82,8 @@ struct OperationWords {
 OperationWords words_of(const std::string& window, const Requantization& requantization) {
   const std::string_view rounding =
       requantization.is_dyadic()
-          ? word_of(kRequantizerRoundingWords, requantization.requantizers[0].rounding)
-          : word_of(kRoundingWords, requantization.rounding);
+          ? word_of(formats::kRequantizerRoundingWords, requantization.requantizers[0].rounding)
+          : word_of(formats::kRoundingWords, requantization.rounding);
   return {window, shift_text(requantization), std::string(rounding)};
 }
 
@@ -95,7 +97,7 @@ OperationWords words_of(const Operation& operation) {
   OperationWords words;
   if (const Window* window = window_of(operation)) words.window = window_text(*window);
   if (const auto rounding = requantizer_rounding(operation)) {
-    words.rounding = word_of(kRequantizerRoundingWords, *rounding);
+    words.rounding = word_of(formats::kRequantizerRoundingWords, *rounding);
   }
   return words;
 }
@@ -119,7 +121,7 @@ Sheet graph_sheet(const Graph& graph) {
   sheet.add("graph", graph.name);
   sheet.add("input", value_text(graph.input_value()));
   sheet.add("output", value_text(graph.output_value()));
-  sheet.add("layout", std::string(word_of(kLayoutWords, graph.host.layout)));
+  sheet.add("layout", std::string(word_of(formats::kLayoutWords, graph.host.layout)));
   sheet.add("float_input", graph.host.float_input);
   sheet.add("float_output", graph.host.float_output);
   SheetTable table{"layers",
@@ -153,4 +155,4 @@ Sheet graph_sheet(const Graph& graph) {
   return sheet;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

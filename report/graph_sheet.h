@@ -4,9 +4,9 @@
 #include "core/network/graph.h"
 #include "report/sheet.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // Facts (input, output, layers, weights, MACs) and one row a layer: shapes, window, quantization.
 Sheet graph_sheet(const Graph& graph);
 
-}  // namespace qsim
+}  // namespace qsim::report

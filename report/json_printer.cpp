@@ -6,7 +6,7 @@
 
 #include "report/json_text.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -290,4 +290,4 @@ std::string run_json(const RunReport& report) {
   return json_text(json);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -6,10 +6,10 @@
 
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // Two spaces of indentation, a newline at the end. Without time `cycles`, `utilization` and
 // `simulated_seconds` are null and `stalls` is empty; `verify` is null when nothing was compared.
 std::string run_json(const RunReport& report);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace qsim {
+namespace qsim::report {
 
 std::string json_text(const nlohmann::ordered_json& json) {
   constexpr int kIndent = 2;
@@ -10,4 +10,4 @@ std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(kIndent, ' ', kAscii, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -4,7 +4,7 @@
 
 #include "report/csv_text.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr std::array<std::string_view, kLoadMemories> kDestinations = {"activations", "weights",
@@ -51,7 +51,7 @@ constexpr std::string_view kBoundTitles =
     ",bound_mac_cycles,bound_bus_cycles,bound_cycles,bound_dram_bytes,bound_cycles_ratio,"
     "bound_dram_bytes_ratio";
 
-std::string bound_cells(const ReportLayer& layer) {
+std::string csv_of_bounds(const ReportLayer& layer) {
   const LayerBounds& bounds = *layer.bounds;
   std::string cells;
   for (const std::int64_t bound :
@@ -95,10 +95,10 @@ std::string layers_csv(const RunReport& report) {
       csv += ",,,";
     }
     if (layer.energy) csv += energy_cells(layer.energy->energy);
-    if (report.total.bounds) csv += bound_cells(layer);
+    if (report.total.bounds) csv += csv_of_bounds(layer);
     csv += "\n";
   }
   return csv;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

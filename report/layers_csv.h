@@ -5,7 +5,7 @@
 
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // name, op, dataflow, mapping, macs, cycles, utilization, dram_read_bytes, dram_write_bytes,
 // stream_cycles, fold_bubble_cycles, start_cycles, drain_cycles; with time then
@@ -16,4 +16,4 @@ namespace qsim {
 // with "\n".
 std::string layers_csv(const RunReport& report);
 
-}  // namespace qsim
+}  // namespace qsim::report

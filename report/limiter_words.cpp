@@ -5,7 +5,7 @@
 
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr double kSmallGain = 0.01;
@@ -163,4 +163,4 @@ std::string near_gain_words(const ResourceChange& change, std::int64_t saved,
   return change_words(change) + " saves nearly as much: " + saving_words(saved, before) + ".";
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

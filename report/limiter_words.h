@@ -6,7 +6,7 @@
 
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // "conv1 takes 403,188 cycles and is limited by the write bus: STOREs occupy it in 99.6% of these
 // cycles." `subject` begins the sentence. On a bus that no beat fills, because the words of the
@@ -36,4 +36,4 @@ std::string gain_words(const ResourceChange& best, std::int64_t saved, std::uint
 std::string near_gain_words(const ResourceChange& change, std::int64_t saved,
                             std::int64_t saved_by_best, std::uint64_t before);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace qsim {
+namespace qsim::report {
 
 struct OutputClass {
   std::int64_t index = 0;
@@ -14,4 +14,4 @@ struct OutputClass {
   double score = 0;                   // dequantized, or the raw value when there is no scale
 };
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -2,7 +2,7 @@
 
 #include "core/machine/dram_channel.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 struct LayerCounts {
@@ -57,4 +57,4 @@ Sheet program_sheet(const Program& program, std::int64_t dram_bytes) {
   return sheet;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

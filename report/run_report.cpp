@@ -5,7 +5,7 @@
 #include "report/analysis/dram_bytes.h"
 #include "report/analysis/layer_edges.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // The semaphores that commands of one unit wait for.
@@ -161,4 +161,4 @@ void add_energy(RunReport& report, const Program& program, const EnergyTable& ta
   report.area = {table.name, area_of(program.arch), table.area};
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

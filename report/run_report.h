@@ -15,7 +15,7 @@
 #include "report/output_class.h"
 #include "report/tensor_comparison.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // What was run: enough to run it again. A hash is "fnv1a64:" and 16 hexadecimal digits of the
 // file's bytes; empty for what is not a file.
@@ -162,4 +162,4 @@ void add_bounds(RunReport& report, std::span<const LayerBounds> bounds);
 // Fills area and energy, also of the layers and the total, which add_layers has made.
 void add_energy(RunReport& report, const Program& program, const EnergyTable& table);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 void add_stalls(std::vector<Stall>& sum, const std::vector<Stall>& stalls) {
@@ -119,4 +119,4 @@ void sum_energy(RunReport& sum, const EnergyTable& table) {
   sum.area = {table.name, area_of(sum.config), table.area};
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -3,7 +3,7 @@
 
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // Adds the layers of `run` to `sum`, and to its total, units and seconds what is counted in `run`.
 // Both are of one config and engine; an empty `sum` takes those of `run`. Times add up because each
@@ -14,4 +14,4 @@ void add_run(RunReport& sum, const RunReport& run);
 // Fills area, and the energy of the total from the events that add_run has summed.
 void sum_energy(RunReport& sum, const EnergyTable& table);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -8,7 +8,7 @@
 #include "report/json_text.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -91,4 +91,4 @@ std::string sheet_json(const Sheet& sheet) {
   return json_text(json);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-namespace qsim {
+namespace qsim::report {
 
 // A number keeps its type in JSON; in text a count gets thousands separators and a double is a
 // share, shown in percent, and never as 0 where it is not (share_text).
@@ -33,4 +33,4 @@ std::string sheet_text(const Sheet& sheet);
 // {"schema": .., fact: value, .., table: [{column: value, ..}, ..]}
 std::string sheet_json(const Sheet& sheet);
 
-}  // namespace qsim
+}  // namespace qsim::report

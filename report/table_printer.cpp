@@ -7,19 +7,16 @@
 #include <string>
 
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "report/energy_text.h"
 #include "report/run_report.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // The difference that --snap makes, as people read it.
-std::string real_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", number);
-  return text;
-}
+std::string real_text(double number) { return number_text(number, "%.4g"); }
 
 std::string changed_text(const SnapDifference& difference) {
   return percent(static_cast<double>(difference.changed) / static_cast<double>(difference.values));
@@ -92,11 +89,7 @@ std::string spaced(std::string_view name) {
 }
 
 // The number with two decimal places.
-std::string hundredths_text(double value) {
-  char buffer[320];  // any double
-  std::snprintf(buffer, sizeof buffer, "%.2f", value);
-  return buffer;
-}
+std::string hundredths_text(double value) { return number_text(value, "%.2f"); }
 
 std::string joules_text(double joules) {
   struct Scale {
@@ -218,11 +211,7 @@ void print_area(const RunReport& report, std::ostream& out) {
   if (!report.area || !report.area->um2) return;
   const AreaReport& cells = report.area->cells;
   const double total = total_mm2(cells, *report.area->um2);
-  const auto amount = [](double area) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3f mm2", area);
-    return std::string(text.data());
-  };
+  const auto amount = [](double area) { return number_text(area, "%.3f mm2"); };
   out << "area of cells by " << echoed(report.area->table) << ": " << amount(total) << '\n';
   for (std::size_t p = 0; p < kAreaParts; ++p) {
     const double part = mm2(cells.parts[p], *report.area->um2);
@@ -287,4 +276,4 @@ void print_run(const RunReport& report, std::ostream& out) {
   print_verify_line(report, out);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

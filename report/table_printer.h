@@ -6,7 +6,7 @@
 
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // The parts below, in this order, with a heading; print_bounds() where prints_bounds.
 void print_run(const RunReport& report, std::ostream& out);
@@ -47,4 +47,4 @@ void print_classes(const RunReport& report, std::ostream& out);
 // "verify: golden cpu, 1,234 values, 0 mismatches", then the first divergence if there is one.
 void print_verify_line(const RunReport& report, std::ostream& out);
 
-}  // namespace qsim
+}  // namespace qsim::report

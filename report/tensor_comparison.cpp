@@ -4,7 +4,7 @@
 
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // A box of an ofmap: half-open ranges.
@@ -206,4 +206,4 @@ std::string divergence_text(const Divergence& divergence) {
          std::to_string(divergence.found);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

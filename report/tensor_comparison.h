@@ -9,7 +9,7 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::report {
 
 struct LayerComparison {
   std::string layer;
@@ -74,4 +74,4 @@ Comparison compare_graph_layers(const Graph& graph, const std::vector<Tensor>& e
 // "conv2 tile 3 (n 0..1, y 0..8, x 0..16, c 32..48): at n 0, y 5, x 2, c 33 expected 17, found 18"
 std::string divergence_text(const Divergence& divergence);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -10,7 +10,7 @@
 
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr std::size_t kGap = 2;
@@ -192,4 +192,4 @@ std::string seconds_text(double seconds) {
   return seconds < 1 ? format("%.1f ms", seconds * 1e3) : format("%.2f s", seconds);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qsim {
+namespace qsim::report {
 
 inline constexpr std::size_t kTableColumns = 100;
 
@@ -36,4 +36,4 @@ std::string share_text(double share);
 std::string tenths_text(std::int64_t tenths);  // 973 -> "97.3%"
 std::string seconds_text(double seconds);      // "12.3 ms"
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -20,6 +20,8 @@
 #include "golden/graph/cpu/graph_executor.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 struct Options {

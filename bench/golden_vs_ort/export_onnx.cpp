@@ -16,16 +16,16 @@ int main(int argc, char** argv) {
   try {
     const std::filesystem::path folder = argv[2];
     std::filesystem::create_directories(folder);
-    const qsim::Workload workload = qsim::load_workload(argv[1]);
+    const qsim::formats::Workload workload = qsim::formats::load_workload(argv[1]);
     qsim::Tensor input = workload.input;
     if (std::holds_alternative<qsim::FullyConnected>(workload.graph.layers[0].operation)) {
       const qsim::ImageShape& shape = workload.graph.input_value().shape;
       input.shape = {shape.batch, shape.channels};  // as the ONNX file has it
     }
     qsim::write_onnx(workload.graph, folder / "model.onnx");
-    qsim::write_npy(folder / "input.npy", input);
-    qsim::write_npy(folder / "expected.npy",
-                    qsim::golden::run_graph(workload.graph, workload.input).back());
+    qsim::formats::write_npy(folder / "input.npy", input);
+    qsim::formats::write_npy(folder / "expected.npy",
+                             qsim::golden::run_graph(workload.graph, workload.input).back());
   } catch (const qsim::Error& error) {
     std::fprintf(stderr, "golden_export_onnx: %s\n", error.what());
     return static_cast<int>(error.code());

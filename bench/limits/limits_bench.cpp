@@ -20,6 +20,9 @@
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim::bench {
+
+using namespace formats;
+using namespace sim;
 namespace {
 
 using golden::VectorPath;
@@ -68,7 +71,7 @@ Options parse(int argc, char** argv) {
 }
 
 SystemcEngineOptions engine_options(VectorPath path) {
-  for (const qsim::VectorPath candidate : kVectorPaths) {
+  for (const qsim::sim::VectorPath candidate : kVectorPaths) {
     if (vector_path_name(candidate) == golden::vector_path_name(path)) return {candidate};
   }
   throw InternalError("the engine lacks a vector path of the golden's");

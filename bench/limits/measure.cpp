@@ -10,6 +10,10 @@
 #include "report/analysis/cycle_accounting.h"
 
 namespace qsim::bench {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
 namespace {
 
 constexpr int kRounds = 9;

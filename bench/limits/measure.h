@@ -29,7 +29,7 @@ struct PathMeasurement {
 
 // `path` must be available, and `engine` of the same path.
 PathMeasurement measure(Engine& engine, golden::VectorPath path, const ArchConfig& arch,
-                        const Workload& workload);
+                        const formats::Workload& workload);
 
 // a[i] + b[i], a[i] / b[i]
 std::vector<double> sums(const std::vector<double>& a, const std::vector<double>& b);

@@ -17,6 +17,9 @@
 #include "formats/workload/workload.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
 namespace {
 
 constexpr int kRounds = 9;  // of the fast search
@@ -168,7 +171,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const qsim::ArchConfig arch = qsim::load_arch_config(arguments.config);
+    const qsim::ArchConfig arch = qsim::formats::load_arch_config(arguments.config);
     for (const std::string& file : arguments.workloads) qsim::run_network(arguments, arch, file);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

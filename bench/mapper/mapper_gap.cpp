@@ -21,6 +21,9 @@
 #include "tests/compiler/shape_layer.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
 namespace {
 
 struct Arguments {

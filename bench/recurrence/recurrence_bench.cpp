@@ -17,6 +17,10 @@
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace sim;
 namespace {
 
 constexpr int kRounds = 9;
@@ -103,8 +107,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto systemc = qsim::make_systemc_engine();
-    const qsim::ArchConfig arch = qsim::load_arch_config(argv[1]);
+    const auto systemc = qsim::sim::make_systemc_engine();
+    const qsim::ArchConfig arch = qsim::formats::load_arch_config(argv[1]);
     for (int i = 2; i < argc; ++i) qsim::run_network(*systemc, arch, argv[i], figures);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -12,6 +12,10 @@
 #include "rtl/engine/rtl_engine.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
 namespace {
 
 constexpr int kRepeats = 9;
@@ -51,12 +55,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    qsim::RtlEngineOptions options;
+    qsim::rtl::RtlEngineOptions options;
     options.model.on_build = [](const std::string& line) {
       std::fprintf(stderr, "%s\n", line.c_str());
     };
-    const auto engine = qsim::make_rtl_engine(options);
-    const qsim::Workload workload = qsim::load_workload(argv[1]);
+    const auto engine = qsim::rtl::make_rtl_engine(options);
+    const qsim::formats::Workload workload = qsim::formats::load_workload(argv[1]);
     for (int i = 2; i < argc; ++i) qsim::run_config(*engine, workload, argv[i], figures);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

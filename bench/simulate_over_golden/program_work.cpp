@@ -7,6 +7,9 @@
 #include "sim/systemc/datapath/array_kernel.h"
 
 namespace qsim::bench {
+
+using namespace report;
+using namespace sim;
 namespace {
 
 std::uint64_t weight_bytes(const Program& program, const LayerFilter& counts) {

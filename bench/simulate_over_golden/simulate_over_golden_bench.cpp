@@ -22,6 +22,10 @@
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim::bench {
+
+using namespace compiler;
+using namespace formats;
+using namespace sim;
 namespace {
 
 constexpr int kRounds = 9;

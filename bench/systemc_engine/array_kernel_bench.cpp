@@ -11,6 +11,8 @@
 #include "sim/systemc/datapath/array_kernel.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 constexpr int kRepeats = 9;

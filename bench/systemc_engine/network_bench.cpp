@@ -16,6 +16,11 @@
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace sim;
 namespace {
 
 constexpr int kRepeats = 9;

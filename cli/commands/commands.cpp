@@ -1,6 +1,6 @@
 #include "cli/commands/commands.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 CommandTable commands() {
   static constexpr const CommandRow* kCommands[] = {
@@ -12,4 +12,4 @@ CommandTable commands() {
   return kCommands;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -4,7 +4,7 @@
 
 #include "cli/terminal/command.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // The table: in the order of `qsim --help`; the first is what runs when none is named.
 CommandTable commands();
@@ -29,4 +29,4 @@ extern const CommandRow kGoldenLinearCommand;
 extern const CommandRow kGoldenQuantizeCommand;
 extern const CommandRow kDoctorCommand;
 
-}  // namespace qsim
+}  // namespace qsim::cli

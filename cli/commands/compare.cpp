@@ -4,7 +4,7 @@
 #include "cli/terminal/usage_error.h"
 #include "report/results/result_comparison.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 struct CompareOptions : ConfigOption {
@@ -31,9 +31,9 @@ void declare_compare(Declarations& declared, CompareOptions& options) {
 
 ExitCode compare_command(Context& context, const CompareOptions& options) {
   check_unused_config(options);
-  const ResultsFile first = load_results(options.results[0]);
-  const ResultsFile second = load_results(options.results[1]);
-  context.print(comparison_sheet(first, second));
+  const report::ResultsFile first = report::load_results(options.results[0]);
+  const report::ResultsFile second = report::load_results(options.results[1]);
+  context.print(report::comparison_sheet(first, second));
   return ExitCode::kOk;
 }
 
@@ -47,4 +47,4 @@ const CommandRow kCompareCommand = {
     "compare", "say what changed between two results of run or profile, and why",
     command_of<CompareOptions, declare_compare, compare_command>, kCompareText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

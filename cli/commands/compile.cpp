@@ -16,7 +16,7 @@
 #include "core/network/graph_shapes.h"
 #include "report/program_sheet.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 struct ProgramOptions : ConfigOption, NetworkOptions, MappingOptions {
@@ -45,7 +45,7 @@ std::string text_of(const Program& program) {
 }
 
 // The program, or only its commands where the graph has no bytes of weights.
-Program program_of(Compilation&& compilation) {
+Program program_of(compiler::Compilation&& compilation) {
   return has_tensors(compilation.graph()) ? std::move(compilation).program()
                                           : compilation.commands();
 }
@@ -55,7 +55,7 @@ struct CompiledLayer {
   LayerMapping mapping;
   std::int64_t commands = 0;
   std::int64_t dram_bytes = 0;
-  SheetTable table;  // of one row, which begins with the layer's name
+  report::SheetTable table;  // of one row, which begins with the layer's name
 };
 
 // One program a layer, so no --out. The bytes of DRAM are those of the program that needs most.
@@ -64,27 +64,27 @@ ExitCode compile_topology(Context& context, const ProgramOptions& options,
                           const TopologySource& source, const ArchConfig& config) {
   const NetworkRequest request = network_of(options);
   require_options_of_several(source, request, {{!options.out.empty(), "--out"}});
-  CompileOptions searched;
+  compiler::CompileOptions searched;
   std::map<std::size_t, CompiledLayer> done;  // by the first layer of its sizes
   std::vector<LayerMapping> mappings;
   std::int64_t commands = 0;
   std::int64_t dram_bytes = 0;
-  Sheet sheet;
+  report::Sheet sheet;
   const auto compile_layer = [&](std::size_t i) -> CompiledLayer {
     Model model = layer_model(source, i, request.tensors);
-    CompileOptions asked =
+    compiler::CompileOptions asked =
         compile_options(context, request, options, config, model.graph, &source.file);
     asked.known = searched.known;
     require_memory_for(model.name, model.graph, config, need_of_compile(false), asked);
-    Compilation compilation(std::move(model.graph), config, asked);
+    compiler::Compilation compilation(std::move(model.graph), config, asked);
     const LayerMapping mapping = compilation.mappings().front();
     const std::int64_t layer_bytes = compilation.dram_bytes();
     const Program program = program_of(std::move(compilation));
     return {mapping, static_cast<std::int64_t>(program.command_count()), layer_bytes,
-            program_sheet(program, layer_bytes).tables.front()};
+            report::program_sheet(program, layer_bytes).tables.front()};
   };
   for (std::size_t i = 0; i < source.topology.layers.size(); ++i) {
-    const std::size_t key = options.mapping.empty() ? first_alike(source.topology, i) : i;
+    const std::size_t key = options.mapping.empty() ? formats::first_alike(source.topology, i) : i;
     if (!done.contains(key)) done.emplace(key, compile_layer(i));
     CompiledLayer layer = done.at(key);
     layer.mapping.layer = source.topology.layers[i].name;
@@ -115,17 +115,18 @@ ExitCode compile_command(Context& context, const ProgramOptions& options) {
   }
   Model model = load_model(request, config);
   snap_model(context, model, options, config);
-  const CompileOptions asked = compile_options(context, request, options, config, model.graph);
+  const compiler::CompileOptions asked =
+      compile_options(context, request, options, config, model.graph);
   require_memory_for(model.name, model.graph, config, need_of_compile(!options.out.empty()), asked);
-  Compilation compilation(std::move(model.graph), config, asked);
+  compiler::Compilation compilation(std::move(model.graph), config, asked);
   note_ended_searches(context, asked);
   write_mappings(context, options.write_mapping, model.name, config, compilation.mappings());
-  const DramUse dram = compilation.dram_use();
+  const compiler::DramUse dram = compilation.dram_use();
   const std::int64_t dram_bytes = compilation.dram_bytes();
   const Program program = program_of(std::move(compilation));
   if (!options.out.empty()) context.print_to(options.out, text_of(program));
 
-  Sheet sheet = program_sheet(program, dram_bytes);
+  report::Sheet sheet = report::program_sheet(program, dram_bytes);
   sheet.schema = "qsim.compile/1";
   if (!options.rounding.empty()) sheet.add("rounding", options.rounding);
   if (options.snap) sheet.add("snap", true);
@@ -152,4 +153,4 @@ const CommandRow kCompileCommand = {
     "compile", "translate a model to a program and write it as text",
     command_of<ProgramOptions, declare_compile, compile_command>, kCompileText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

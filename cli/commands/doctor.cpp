@@ -12,16 +12,13 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/results/report_page_option.h"
+#include "core/base/words.h"
 #include "golden/graph/cpu/graph_executor.h"
 
-namespace qsim {
-namespace {
+namespace qsim::cli {
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
+using report::Sheet;
+namespace {
 
 // Tried, not asked: permissions do not tell about read-only or full disks.
 bool can_write_here() {
@@ -71,7 +68,7 @@ std::vector<Check> checks() {
 
 std::string program_text(const std::string& name, const std::string& without,
                          const std::string& package) {
-  const std::string path = find_program(name).string();
+  const std::string path = rtl::find_program(name).string();
   if (!path.empty()) return path;
   return "not found; without it " + without + " (Debian: apt-get install " + package + ")";
 }
@@ -83,7 +80,7 @@ std::string device_text(const golden::CudaDevice& device) {
 
 // What `--engine rtl` works with. Nothing else needs it, so it fails no check.
 void add_rtl(Sheet& sheet) {
-  const RtlPlaces places = standard_rtl_places();
+  const rtl::RtlPlaces places = rtl::standard_rtl_places();
   sheet.add("rtl_sources", places.sources.empty() ? "not found" : places.sources.string());
   sheet.add("rtl_models",
             places.cache.empty() ? "no place; set QSIM_CACHE" : places.cache.string());
@@ -129,7 +126,7 @@ ExitCode doctor_command(Context& context, const ConfigOption& options) {
   Sheet sheet;
   sheet.schema = "qsim.doctor/1";
   add_versions(sheet);
-  SheetTable table{"checks", {"check", "fine", "found"}, {}};
+  report::SheetTable table{"checks", {"check", "fine", "found"}, {}};
   bool all_fine = true;
   for (const Check& check : checks()) {
     table.rows.push_back({check.name, check.fine, check.found});
@@ -153,4 +150,4 @@ const CommandRow kDoctorCommand = {
     "doctor", "show what this qsim is and whether it finds what it needs",
     command_of<ConfigOption, declare_config, doctor_command>, kDoctorText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -4,15 +4,15 @@
 #include "formats/files/files.h"
 #include "formats/traces/npy.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 void write_folder(Context& context, const std::filesystem::path& folder, const EvalReport& report,
                   const std::string& json) {
   if (folder.empty()) return;
-  remove_file(folder / kEvalFile);  // it would speak of other predictions
-  context.write_file(folder / kPredictionsFile, npy_bytes(eval_predictions(report)));
-  context.write_file(folder / kOutputsFile, npy_bytes(eval_outputs(report)));
+  formats::remove_file(folder / kEvalFile);  // it would speak of other predictions
+  context.write_file(folder / kPredictionsFile, formats::npy_bytes(eval_predictions(report)));
+  context.write_file(folder / kOutputsFile, formats::npy_bytes(eval_outputs(report)));
   context.write_file(folder / kEvalFile, json);
 }
 
@@ -40,4 +40,4 @@ const CommandRow kEvalCommand = {
     "eval", "count what networks and engines get right of many pictures, and where they agree",
     command_of<EvalOptions, declare_eval, eval_command>, kEvalText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -12,7 +12,10 @@
 #include "report/limiter_words.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::ResourceChange;
+using report::SheetTable;
 namespace {
 
 struct ExplainOptions : ConfigOption, NetworkOptions, MappingOptions {
@@ -48,12 +51,12 @@ Subject subject_of(const std::string& name, const std::string& model, const Grap
   return {layer, program.layers[layer].name, name};
 }
 
-SheetTable path_table(const LayerTiming& timing) {
+SheetTable path_table(const report::LayerTiming& timing) {
   SheetTable table{"critical_path", {"part", "cycles", "share"}, {}};
-  for (std::size_t p = 0; p < kPathParts; ++p) {
+  for (std::size_t p = 0; p < report::kPathParts; ++p) {
     const std::uint64_t cycles = timing.critical_path[p];
     if (cycles == 0) continue;
-    table.rows.push_back({std::string(kPathPartNames[p]), static_cast<std::int64_t>(cycles),
+    table.rows.push_back({std::string(report::kPathPartNames[p]), static_cast<std::int64_t>(cycles),
                           static_cast<double>(cycles) / static_cast<double>(timing.cycles)});
   }
   return table;
@@ -75,7 +78,7 @@ SheetTable changes_table(const std::vector<ResourceChange>& changes, const Subje
       "changes", {"resource", "from", "to", "cycles", "saved_cycles", "saved_share"}, {}};
   for (const ResourceChange& change : changes) {
     const std::uint64_t cycles = subject.cycles(change);
-    const std::int64_t saved = saved_cycles(before, cycles);
+    const std::int64_t saved = report::saved_cycles(before, cycles);
     table.rows.push_back({change.field, change.from, change.to, static_cast<std::int64_t>(cycles),
                           saved, static_cast<double>(saved) / static_cast<double>(before)});
   }
@@ -91,21 +94,21 @@ SheetTable refusals_table(const std::vector<ResourceChange>& changes) {
   return table;
 }
 
-SheetTable words_table(const Subject& subject, const LayerTiming& timing, const ArchConfig& config,
-                       const std::vector<ResourceChange>& changes) {
+SheetTable words_table(const Subject& subject, const report::LayerTiming& timing,
+                       const ArchConfig& config, const std::vector<ResourceChange>& changes) {
   SheetTable table{"in_words", {"sentence"}, {}};
   const std::string name = subject.layer ? echoed(subject.name) : "The network";
   if (subject.layer && subject.asked != subject.name) {
     table.rows.push_back({echoed(subject.asked) + " runs in " + name +
                           ", as one layer of the program. What follows is about both."});
   }
-  table.rows.push_back({limiter_words(name, timing, config)});
+  table.rows.push_back({report::limiter_words(name, timing, config)});
   if (changes.empty()) return table;
-  const std::int64_t saved = saved_cycles(timing.cycles, subject.cycles(changes.front()));
-  table.rows.push_back({gain_words(changes.front(), saved, timing.cycles)});
+  const std::int64_t saved = report::saved_cycles(timing.cycles, subject.cycles(changes.front()));
+  table.rows.push_back({report::gain_words(changes.front(), saved, timing.cycles)});
   for (std::size_t i = 1; i < changes.size(); ++i) {
-    const std::int64_t other = saved_cycles(timing.cycles, subject.cycles(changes[i]));
-    const std::string words = near_gain_words(changes[i], other, saved, timing.cycles);
+    const std::int64_t other = report::saved_cycles(timing.cycles, subject.cycles(changes[i]));
+    const std::string words = report::near_gain_words(changes[i], other, saved, timing.cycles);
     if (!words.empty()) table.rows.push_back({words});
   }
   if (subject.cycles(changes.back()) > timing.cycles) {
@@ -120,7 +123,7 @@ SheetTable words_table(const Subject& subject, const LayerTiming& timing, const 
 // The run on the accelerator as it is. The program is freed before the changes are run.
 struct Now {
   Subject subject;
-  LayerTiming timing;  // of the subject
+  report::LayerTiming timing;  // of the subject
   std::uint64_t total_cycles = 0;
 };
 
@@ -129,8 +132,8 @@ Now run_now(Engine& engine, Model& model, const ArchConfig& config, const std::s
             const TimeRequest& request) {
   TimedRun run = run_in_time(engine, model.name, std::move(model.graph), config, request);
   model.graph = std::move(run.shapes);
-  RunReport report;
-  add_layers(report, run.program, run.result);
+  report::RunReport report;
+  report::add_layers(report, run.program, run.result);
   Now now;
   now.subject = subject_of(layer_name, model.name, model.graph, run.program);
   const std::optional<std::size_t> layer = now.subject.layer;
@@ -153,7 +156,7 @@ ExitCode explain_command(Context& context, const ExplainOptions& options) {
       run_with_changes(*engine, model.name, model.graph, config, request);
   const std::vector<ResourceChange> changes = best_first(all, subject);
 
-  Sheet sheet;
+  report::Sheet sheet;
   sheet.schema = "qsim.explain/1";
   sheet.add("model", model.name);
   sheet.add("config", config.name);
@@ -192,4 +195,4 @@ const CommandRow kExplainCommand = {
     "explain", "say what limits a layer, and what doubling each resource gains",
     command_of<ExplainOptions, declare_explain, explain_command>, kExplainText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

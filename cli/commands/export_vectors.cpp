@@ -17,7 +17,7 @@
 #include "report/tensor_comparison.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 struct VectorOptions : ConfigOption, NetworkOptions, InputOptions, MappingOptions {
@@ -51,12 +51,13 @@ std::int64_t mismatches(const Network& network, const Program& program, const Ve
   RunResult result;
   result.ofmaps = vectors.ofmaps;
   const std::vector<Tensor> expected = golden.runner(network.graph)->run(network.input);
-  return compare_ofmaps(program, expected, result).mismatches();
+  return report::compare_ofmaps(program, expected, result).mismatches();
 }
 
 void write_files(Context& context, const std::filesystem::path& path, const Network& network,
                  const Program& program, const Vectors& vectors) {
-  remove_file(path / kVectorFile);  // the last file to be written says that the others are whole
+  formats::remove_file(path /
+                       kVectorFile);  // the last file to be written says that the others are whole
   VectorFolder folder(context, path);
   add_commands(folder, program);
   add_times(folder, vectors);
@@ -66,16 +67,17 @@ void write_files(Context& context, const std::filesystem::path& path, const Netw
   add_header(folder, program, vectors);
   folder.add_text({"program.qprog", "qprog", "", {}, "the program as text"}, program_text(program));
   folder.add_text({"config.yaml", "yaml", "", {}, "the configuration, resolved"},
-                  arch_config_yaml(program.arch));
+                  formats::arch_config_yaml(program.arch));
   std::set<std::string> names;
   for (const VectorFile& file : folder.files()) names.insert(file.name);
-  remove_other_files(path, is_vector_file, names);  // of an older export with more layers
+  formats::remove_other_files(path, is_vector_file, names);  // of an older export with more layers
   context.write_file(path / kVectorFile,
                      manifest_json(network.provenance, program, vectors, folder.files()));
 }
 
-Sheet summary(const VectorOptions& options, const Program& program, const Vectors& vectors) {
-  Sheet sheet;
+report::Sheet summary(const VectorOptions& options, const Program& program,
+                      const Vectors& vectors) {
+  report::Sheet sheet;
   sheet.schema = "qsim.export-vectors/1";
   sheet.add("folder", options.out);
   sheet.add("config", program.arch.name);
@@ -96,9 +98,9 @@ ExitCode export_vectors_command(Context& context, const VectorOptions& options) 
   const Network network = import_network(
       context, {network_of(options), options, options, need_of_export_vectors(), false, true},
       config, golden);
-  const Program program = compile(network.graph, config, network.asked);
+  const Program program = compiler::compile(network.graph, config, network.asked);
   note_ended_searches(context, network.asked);
-  context.progress("running " + with_thousands(program.command_count()) + " commands");
+  context.progress("running " + report::with_thousands(program.command_count()) + " commands");
   const Vectors vectors = make_vectors(program, network.input);
   const std::int64_t wrong = mismatches(network, program, vectors, golden);
   if (wrong > 0) {
@@ -127,4 +129,4 @@ const CommandRow kExportVectorsCommand = {
     "write a program, its memory images and its cycles, to verify RTL of your own",
     command_of<VectorOptions, declare_export_vectors, export_vectors_command>, kVectorsText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

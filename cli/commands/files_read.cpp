@@ -10,13 +10,14 @@
 #include "cli/session/results/report_page_option.h"
 #include "cli/terminal/shared_options.h"
 #include "core/base/error.h"
+#include "formats/files/files.h"
 #include "formats/onnx/importer/external_files.h"
 #include "formats/pictures/picture_folder.h"
 #include "formats/settings/arch_config_file.h"
 #include "formats/settings/sidecar.h"
 #include "formats/traces/layer_trace.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,16 +34,12 @@ void if_possible(Step step) {
   }
 }
 
-bool is_folder(const fs::path& path) {
-  std::error_code unknown;
-  return fs::is_directory(path, unknown);
-}
-
 void add_onnx(const fs::path& path, const std::string& what, Files& files) {
   files.push_back({path, what});
-  files.push_back({sidecar_path(path), "the model's sidecar"});
+  files.push_back({formats::sidecar_path(path), "the model's sidecar"});
   if_possible([&] {
-    for (const fs::path& data : external_files(std::make_shared<const HeldFile>(path))) {
+    for (const fs::path& data :
+         formats::external_files(std::make_shared<const formats::HeldFile>(path))) {
       files.push_back({data, "the model's external data"});
     }
   });
@@ -55,14 +52,14 @@ void add_trace(const fs::path& folder, Files& files) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path name = entry->path().filename();
-    if (name == kLayerTraceFile || name.extension() == ".npy") {
+    if (name == formats::kLayerTraceFile || name.extension() == ".npy") {
       files.push_back({entry->path(), what});
     }
   }
 }
 
 void add_network(const fs::path& path, const std::string& what, Files& files) {
-  if (is_folder(path)) return add_trace(path, files);
+  if (formats::is_folder(path)) return add_trace(path, files);
   const std::string extension = path.extension().string();
   if (extension == ".onnx") return add_onnx(path, what, files);
   const bool is_model = what == "the model";
@@ -75,9 +72,9 @@ void add_network(const fs::path& path, const std::string& what, Files& files) {
 void add_pictures(const fs::path& path, const std::string& what, Files& files) {
   files.push_back({path, what});
   if (path.extension() == ".npy") files.push_back({labels_path(path), "the pictures' labels"});
-  if (!is_folder(path)) return;
+  if (!formats::is_folder(path)) return;
   if_possible([&] {
-    const PictureFolder found = scan_picture_folder(path);
+    const formats::PictureFolder found = formats::scan_picture_folder(path);
     for (const fs::path& file : found.batches) files.push_back({file, what});
     for (const fs::path& file : found.pictures) files.push_back({file, what});
   });
@@ -94,7 +91,7 @@ void add_networks_of(const fs::path& config_file, const Declarations& declared, 
   std::error_code unknown;
   if (!fs::is_regular_file(config_file, unknown)) return;
   if_possible([&] {
-    const ArchConfig config = load_arch_config(config_file);
+    const ArchConfig config = formats::load_arch_config(config_file);
     if (!gives(declared, Reads::kNetworkOrConfig)) {
       if_possible([&] { add_network(find_model(config.model), "the model", files); });
     }
@@ -168,4 +165,4 @@ std::vector<ReadFile> files_read(const Declarations& declared) {
   return files;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

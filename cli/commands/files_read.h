@@ -6,7 +6,7 @@
 
 #include "cli/terminal/output_files.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // The files that the options name, and their companions: a model's sidecar and external data, the
 // arrays of a layer trace, the labels beside an array, the pictures of a folder, what a
@@ -15,4 +15,4 @@ namespace qsim {
 // opened.
 std::vector<ReadFile> files_read(const Declarations& declared);
 
-}  // namespace qsim
+}  // namespace qsim::cli

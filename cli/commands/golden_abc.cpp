@@ -12,13 +12,18 @@
 #include "cli/terminal/output_folders.h"
 #include "cli/terminal/usage_error.h"
 #include "core/base/limits.h"
+#include "core/base/words.h"
 #include "formats/traces/npy.h"
 #include "golden/kernels/binary/float_conv.h"
 #include "golden/kernels/binary/optimised_conv.h"
 #include "golden/kernels/binary/threshold_fit.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::Cell;
+using report::Sheet;
+using report::SheetTable;
 namespace {
 
 // 3x3, 64 to 64 channels: what --sizes times without --weights.
@@ -185,9 +190,7 @@ double squared_sum(std::span<const float> values) {
 std::string numbers_text(std::span<const float> values) {
   std::string text;
   for (const float value : values) {
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.9g", static_cast<double>(value));
-    text += (text.empty() ? "" : " ") + std::string(digits);
+    text += (text.empty() ? "" : " ") + number_text(static_cast<double>(value), "%.9g");
   }
   return text;
 }
@@ -221,7 +224,7 @@ void convolve(Context& context, const AbcOptions& options, const AbcLayer& layer
   sheet.add("output_error", share(squared_difference(y, exact), squared_sum(exact)));
   if (options.out.empty()) return;
   const Tensor output = abc_output(y, golden::output_shape(conv, bits));
-  context.write_file(std::filesystem::path(options.out) / "output.npy", npy_bytes(output));
+  context.write_file(std::filesystem::path(options.out) / "output.npy", formats::npy_bytes(output));
 }
 
 AbcTiming timing_of(const AbcOptions& options, const std::vector<AbcLayer>& layers) {
@@ -239,7 +242,7 @@ AbcTiming timing_of(const AbcOptions& options, const std::vector<AbcLayer>& laye
 
 // For people times carry their unit; for JSON they are numbers.
 Cell seconds_cell(double seconds, bool json) {
-  return json ? Cell(seconds) : Cell(seconds_text(seconds));
+  return json ? Cell(seconds) : Cell(report::seconds_text(seconds));
 }
 
 void add_cpu_times(Context& context, const Words& sizes, const AbcTiming& timing, Sheet& sheet,
@@ -327,8 +330,8 @@ ExitCode golden_abc_command(Context& context, const AbcOptions& options) {
   }
   Sheet json = sheet;
   const bool equal = add_times(context, options, layers, sheet, json);
-  context.print_json(sheet_json(json));
-  context.print(sheet_text(sheet));
+  context.print_json(report::sheet_json(json));
+  context.print(report::sheet_text(sheet));
   return equal ? ExitCode::kOk : ExitCode::kMismatch;
 }
 
@@ -352,4 +355,4 @@ const CommandRow kGoldenAbcCommand = {
     "golden abc", "say what weights lose as sums of binary bases, and time a binary convolution",
     command_of<AbcOptions, declare_abc, golden_abc_command>, kGoldenAbcText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

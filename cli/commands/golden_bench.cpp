@@ -1,7 +1,6 @@
 // `qsim golden bench`: how long golden takes for a batch of random pictures, and on a GPU how much
 // of the device's measured peak each kernel reaches.
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/commands/commands.h"
 #include "cli/session/engines/golden_backend.h"
@@ -9,12 +8,13 @@
 #include "cli/session/inputs/model_source.h"
 #include "core/base/limits.h"
 #include "core/base/random.h"
+#include "core/base/words.h"
 #include "golden/graph/cpu/graph_executor.h"
 #include "golden/graph/cuda/graph_executor.h"
 #include "golden/graph/cuda/peak.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 struct BenchOptions : ConfigOption, GoldenOptions {
@@ -98,12 +98,6 @@ Measurement measure(const Graph& graph, const Tensor& input, int runs, GoldenSel
   return measured;
 }
 
-std::string fixed(double value, const char* format) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 double tops(std::int64_t macs, double seconds) {
   return 2e-12 * static_cast<double>(macs) / std::max(seconds, 1e-12);
 }
@@ -136,7 +130,7 @@ golden::CudaKernelTime sum_of(const std::vector<golden::CudaKernelTime>& kernels
 }
 
 std::string kernels_text(const Measurement& measured) {
-  TextTable table;
+  report::TextTable table;
   table.columns = {{"layer"}, {"kernel", false, false}};
   for (const char* title : {"time", "GMAC", "TOPS", "GB/s", "of peak", "of copy"}) {
     table.columns.push_back({title, true, false});
@@ -145,19 +139,20 @@ std::string kernels_text(const Measurement& measured) {
   rows.push_back(sum_of(rows));
   for (const golden::CudaKernelTime& kernel : rows) {
     const Rates rates = rates_of(kernel, measured);
-    table.rows.push_back({kernel.layer, kernel.kernel, seconds_text(kernel.seconds),
-                          fixed(rates.gmacs, "%.3f"), fixed(rates.tops, "%.1f"),
-                          fixed(rates.gigabytes_per_second, "%.0f"), percent(rates.share_of_peak),
-                          percent(rates.share_of_copy)});
+    table.rows.push_back({kernel.layer, kernel.kernel, report::seconds_text(kernel.seconds),
+                          number_text(rates.gmacs, "%.3f"), number_text(rates.tops, "%.1f"),
+                          number_text(rates.gigabytes_per_second, "%.0f"),
+                          report::percent(rates.share_of_peak),
+                          report::percent(rates.share_of_copy)});
   }
-  return "\n" + layout(table);
+  return "\n" + report::layout(table);
 }
 
-SheetTable kernels_table(const Measurement& measured) {
-  SheetTable table{"kernels",
-                   {"layer", "kernel", "seconds", "macs", "bytes", "tops", "gigabytes_per_second",
-                    "share_of_peak", "share_of_copy"},
-                   {}};
+report::SheetTable kernels_table(const Measurement& measured) {
+  report::SheetTable table{"kernels",
+                           {"layer", "kernel", "seconds", "macs", "bytes", "tops",
+                            "gigabytes_per_second", "share_of_peak", "share_of_copy"},
+                           {}};
   for (const golden::CudaKernelTime& kernel : measured.kernels) {
     const Rates rates = rates_of(kernel, measured);
     table.rows.push_back({kernel.layer, kernel.kernel, kernel.seconds, kernel.macs, kernel.bytes,
@@ -174,14 +169,14 @@ std::int64_t macs_of(const Graph& graph) {
 }
 
 // For people, numbers carry their units; for JSON they are numbers.
-Sheet sheet_of(const Model& model, const Measurement& measured, const BenchOptions& options,
-               bool json) {
+report::Sheet sheet_of(const Model& model, const Measurement& measured, const BenchOptions& options,
+                       bool json) {
   const auto number = [json](double value, const std::string& text) {
-    return json ? Cell(value) : Cell(text);
+    return json ? report::Cell(value) : report::Cell(text);
   };
   const std::int64_t batch = model.graph.input_value().shape.batch;
   const double rate = tops(macs_of(model.graph), measured.seconds);
-  Sheet sheet;
+  report::Sheet sheet;
   sheet.schema = "qsim.golden-bench/1";
   sheet.add("model", model.name);
   if (!options.rounding.empty()) sheet.add("rounding", options.rounding);
@@ -189,17 +184,17 @@ Sheet sheet_of(const Model& model, const Measurement& measured, const BenchOptio
   sheet.add("backend", measured.backend);
   sheet.add("device", measured.device);
   sheet.add("runs", std::int64_t{options.runs});
-  sheet.add("seconds", number(measured.seconds, seconds_text(measured.seconds)));
+  sheet.add("seconds", number(measured.seconds, report::seconds_text(measured.seconds)));
   sheet.add("pictures_per_second",
             static_cast<std::int64_t>(static_cast<double>(batch) / measured.seconds));
   sheet.add("macs", macs_of(model.graph));
-  sheet.add("tops", number(rate, fixed(rate, "%.3f")));
+  sheet.add("tops", number(rate, number_text(rate, "%.3f")));
   if (measured.kernels.empty()) return sheet;
   const double peak = measured.peak_ops_per_second * 1e-12;
   sheet.add("share_of_peak", rate / peak);
-  sheet.add("peak_tops", number(peak, fixed(peak, "%.0f")));
+  sheet.add("peak_tops", number(peak, number_text(peak, "%.0f")));
   const double copy = measured.copy_bytes_per_second * 1e-9;
-  sheet.add("copy_gigabytes_per_second", number(copy, fixed(copy, "%.0f")));
+  sheet.add("copy_gigabytes_per_second", number(copy, number_text(copy, "%.0f")));
   sheet.add("device_bytes", measured.device_bytes);
   if (json) sheet.tables.push_back(kernels_table(measured));
   return sheet;
@@ -215,8 +210,8 @@ ExitCode golden_bench_command(Context& context, const BenchOptions& options) {
   require_memory_for(model.name, model.graph, config, need_of_golden(), {});
   const Tensor input = random_input(model.graph.input_value(), options.seed);
   const Measurement measured = measure(model.graph, input, options.runs, golden, context);
-  context.print_json(sheet_json(sheet_of(model, measured, options, true)));
-  context.print(sheet_text(sheet_of(model, measured, options, false)) +
+  context.print_json(report::sheet_json(sheet_of(model, measured, options, true)));
+  context.print(report::sheet_text(sheet_of(model, measured, options, false)) +
                 (measured.kernels.empty() ? "" : kernels_text(measured)));
   return ExitCode::kOk;
 }
@@ -239,4 +234,4 @@ const CommandRow kGoldenBenchCommand = {
     "golden bench", "time golden on a model, kernel by kernel",
     command_of<BenchOptions, declare_bench, golden_bench_command>, kGoldenBenchText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -2,7 +2,6 @@
 // files, and how long it takes beside a copy of as many bytes.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 
 #include "cli/commands/commands.h"
@@ -10,7 +9,9 @@
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/model_source.h"
+#include "core/base/median.h"
 #include "core/base/random.h"
+#include "core/base/words.h"
 #include "formats/traces/npy.h"
 #include "golden/kernels/convert/conversion.h"
 #include "golden/kernels/convert/cuda/conversion_times.h"
@@ -18,7 +19,9 @@
 #include "golden/kernels/convert/error_report.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::Sheet;
 namespace {
 
 using golden::ElementFormat;
@@ -135,9 +138,10 @@ struct Source {
   golden::HalfTensor tensor;
 };
 
-NpyArray gaussian(const ConvertOptions& options, ElementFormat format, std::uint64_t seed) {
+formats::NpyArray gaussian(const ConvertOptions& options, ElementFormat format,
+                           std::uint64_t seed) {
   Random random(seed);
-  NpyArray array{"", {options.rows, options.cols}, {}};
+  formats::NpyArray array{"", {options.rows, options.cols}, {}};
   array.bytes.resize(static_cast<std::size_t>(options.rows * options.cols) * 2);
   for (std::size_t i = 0; i < array.bytes.size(); i += 2) {
     const double u = (static_cast<double>(random.next() >> 11) + 1) * 0x1.0p-53;
@@ -153,9 +157,11 @@ NpyArray gaussian(const ConvertOptions& options, ElementFormat format, std::uint
 
 Source source_of(const ConvertOptions& options) {
   const ElementFormat format = golden::element_format_of(options.from);
-  const NpyType type = format == ElementFormat::kHalf ? kNpyFloat16 : kNpyUint16;
-  NpyArray array = options.input.empty() ? gaussian(options, format, options.seed)
-                                         : read_npy_array(options.input, {&type, 1});
+  const formats::NpyType type =
+      format == ElementFormat::kHalf ? formats::kNpyFloat16 : formats::kNpyUint16;
+  formats::NpyArray array = options.input.empty()
+                                ? gaussian(options, format, options.seed)
+                                : formats::read_npy_array(options.input, {&type, 1});
   Source source;
   source.bytes = std::move(array.bytes);
   source.tensor = {format,
@@ -171,15 +177,10 @@ void write_files(const ConvertOptions& convert, const golden::QuantizedTensor& q
   Shape values = q.shape;
   if (!values.empty()) values.back() = layout.row_bytes;
   const bool is_int8 = q.how.format == ElementFormat::kInt8;
-  write_array(convert.out, is_int8 ? kNpyInt8 : kNpyUint8, values, q.values);
+  write_array(convert.out, is_int8 ? formats::kNpyInt8 : formats::kNpyUint8, values, q.values);
   write_scales(convert, q);
-  write_array(convert.out_back, convert.from == "fp16" ? kNpyFloat16 : kNpyUint16, q.shape, back);
-}
-
-double median(std::vector<double> seconds) {
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
+  write_array(convert.out_back, convert.from == "fp16" ? formats::kNpyFloat16 : formats::kNpyUint16,
+              q.shape, back);
 }
 
 struct Times {
@@ -220,7 +221,7 @@ Times measure_gpu(const Source& source, const golden::Quantization& how) {
 // `threads` 0: on a GPU.
 void add_times(Sheet& sheet, const Times& times, int threads, bool json) {
   const auto number = [json](double seconds) {
-    return json ? Cell(seconds) : Cell(seconds_text(seconds));
+    return json ? report::Cell(seconds) : report::Cell(report::seconds_text(seconds));
   };
   if (threads > 0) sheet.add("threads", std::int64_t{threads});
   sheet.add("seconds", number(times.convert));
@@ -245,9 +246,7 @@ Sheet sheet_of(const golden::QuantizedTensor& q, const golden::ErrorReport& repo
   sheet.add("worst_row", report.worst_row);
   sheet.add("worst_group", report.worst_group);
   if (q.how.scales == golden::ScaleFormat::kE4m3) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(q.global_scale));
-    sheet.add("global_scale", std::string(text));
+    sheet.add("global_scale", number_text(static_cast<double>(q.global_scale), "%.9g"));
   }
   return sheet;
 }
@@ -284,8 +283,8 @@ ExitCode golden_convert_command(Context& context, const ConvertOptions& options)
     add_times(json, times, on_gpu ? 0 : team.threads(), true);
     add_times(text, times, on_gpu ? 0 : team.threads(), false);
   }
-  context.print_json(sheet_json(json));
-  context.print(sheet_text(text));
+  context.print_json(report::sheet_json(json));
+  context.print(report::sheet_text(text));
   return ExitCode::kOk;
 }
 
@@ -307,4 +306,4 @@ const CommandRow kGoldenConvertCommand = {
     "golden convert", "convert a 16-bit tensor to 8 or 4 bits with a scale a group",
     command_of<ConvertOptions, declare_convert, golden_convert_command>, kGoldenConvertText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

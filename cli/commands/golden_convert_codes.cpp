@@ -7,13 +7,13 @@
 #include "golden/kernels/convert/cuda/host_conversion.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 using golden::ElementFormat;
 
 template <typename T>
-std::vector<T> elements_of(const NpyArray& array) {
+std::vector<T> elements_of(const formats::NpyArray& array) {
   std::vector<T> elements(array.bytes.size() / sizeof(T));
   std::memcpy(elements.data(), array.bytes.data(), array.bytes.size());
   return elements;
@@ -32,9 +32,9 @@ Shape shape_of_codes(const ConvertOptions& convert, ElementFormat format, Shape 
 
 // The scales, or the zero_points: as --out-scales writes them for this tensor.
 template <typename T>
-std::vector<T> read_of_groups(const std::string& file, const NpyType& type,
+std::vector<T> read_of_groups(const std::string& file, const formats::NpyType& type,
                               const golden::QuantizedTensor& q) {
-  const NpyArray array = read_npy_array(file, {&type, 1});
+  const formats::NpyArray array = formats::read_npy_array(file, {&type, 1});
   const Shape needed = scale_shape(q);
   if (array.shape != needed) {
     throw_bad_input("convert: '" + file + "' has the shape " + shape_text(array.shape) +
@@ -54,18 +54,18 @@ golden::QuantizedTensor read_codes(const ConvertOptions& convert) {
   if (q.how.scales == golden::ScaleFormat::kE4m3 && !convert.in_global_scale) {
     throw_bad_input("convert: e4m3 scales are times a global scale; give --in-global-scale");
   }
-  constexpr std::array kBytes = {kNpyUint8, kNpyInt8};
-  NpyArray values = read_npy_array(convert.input, kBytes);
+  constexpr std::array kBytes = {formats::kNpyUint8, formats::kNpyInt8};
+  formats::NpyArray values = formats::read_npy_array(convert.input, kBytes);
   q.values = elements_of<std::uint8_t>(values);
   q.shape = shape_of_codes(convert, q.how.format, std::move(values.shape));
   if (q.how.scales == golden::ScaleFormat::kFp32) {
-    q.scales = read_of_groups<float>(convert.in_scales, kNpyFloat32, q);
+    q.scales = read_of_groups<float>(convert.in_scales, formats::kNpyFloat32, q);
   } else {
-    q.scale_codes = read_of_groups<std::uint8_t>(convert.in_scales, kNpyUint8, q);
+    q.scale_codes = read_of_groups<std::uint8_t>(convert.in_scales, formats::kNpyUint8, q);
   }
   if (!convert.in_zero_points.empty()) {
     q.how.zero_point = true;
-    q.zero_points = read_of_groups<std::int8_t>(convert.in_zero_points, kNpyInt8, q);
+    q.zero_points = read_of_groups<std::int8_t>(convert.in_zero_points, formats::kNpyInt8, q);
   }
   if (convert.in_global_scale) q.global_scale = *convert.in_global_scale;
   golden::check(q);
@@ -82,7 +82,8 @@ void write_halves(Context& context, const ConvertOptions& options, const golden:
     note_fewer_threads(context, options.threads, team.threads());
     golden::dequantize(q, target, team, path_of(options.vector), halves);
   }
-  write_array(options.out, target == ElementFormat::kHalf ? kNpyFloat16 : kNpyUint16, q.shape,
+  write_array(options.out,
+              target == ElementFormat::kHalf ? formats::kNpyFloat16 : formats::kNpyUint16, q.shape,
               halves);
 }
 
@@ -98,7 +99,7 @@ void write_fp8(Context& context, const ConvertOptions& options, const golden::Qu
     note_fewer_threads(context, options.threads, team.threads());
     golden::int4_to_fp8(q, target, what, team, path_of(options.vector), codes);
   }
-  write_array(options.out, kNpyUint8, q.shape, codes);
+  write_array(options.out, formats::kNpyUint8, q.shape, codes);
   write_scales(options, q);
 }
 
@@ -112,7 +113,7 @@ ExitCode convert_codes(Context& context, const ConvertOptions& convert, bool on_
   } else {
     write_fp8(context, convert, q, target, on_gpu);
   }
-  Sheet sheet;
+  report::Sheet sheet;
   sheet.schema = "qsim.golden-convert/1";
   sheet.add("from", convert.from);
   sheet.add("to", std::string(golden::element_format_name(target)));
@@ -123,4 +124,4 @@ ExitCode convert_codes(Context& context, const ConvertOptions& convert, bool on_
   return ExitCode::kOk;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace qsim {
+namespace qsim::cli {
 
 golden::Quantization quantization_of(const ConvertOptions& options) {
   golden::Quantization how;
@@ -52,12 +52,12 @@ Shape scale_shape(const golden::QuantizedTensor& q) {
 void write_scales(const ConvertOptions& options, const golden::QuantizedTensor& q) {
   const Shape shape = scale_shape(q);
   if (q.how.scales == golden::ScaleFormat::kFp32) {
-    write_array(options.out_scales, kNpyFloat32, shape, q.scales);
+    write_array(options.out_scales, formats::kNpyFloat32, shape, q.scales);
   } else {
-    write_array(options.out_scales, kNpyUint8, shape, q.scale_codes);
+    write_array(options.out_scales, formats::kNpyUint8, shape, q.scale_codes);
   }
-  write_array(options.out_zero_points, kNpyInt8, q.how.zero_point ? shape : Shape{0},
+  write_array(options.out_zero_points, formats::kNpyInt8, q.how.zero_point ? shape : Shape{0},
               q.zero_points);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "formats/traces/npy.h"
 #include "golden/kernels/convert/conversion.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct ConvertOptions : ConfigOption {
   std::string from = "fp16";
@@ -47,12 +47,13 @@ golden::VectorPath path_of(const std::string& name);
 
 // No file where the name is empty.
 template <typename T>
-void write_array(const std::string& file, const NpyType& type, Shape shape,
+void write_array(const std::string& file, const formats::NpyType& type, Shape shape,
                  const std::vector<T>& elements) {
   if (file.empty()) return;
   const auto* bytes = reinterpret_cast<const std::byte*>(elements.data());
   const std::size_t size = elements.size() * sizeof(T);
-  write_npy_array(file, {std::string(type.descr), std::move(shape), {bytes, bytes + size}});
+  formats::write_npy_array(file,
+                           {std::string(type.descr), std::move(shape), {bytes, bytes + size}});
 }
 
 // The shape of the scales and zero_points in their files.
@@ -63,4 +64,4 @@ void write_scales(const ConvertOptions& options, const golden::QuantizedTensor& 
 // `qsim golden convert` from a quantized tensor.
 ExitCode convert_codes(Context& context, const ConvertOptions& convert, bool on_gpu);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 #include "golden/graph/cpu/graph_executor.h"
 #include "golden/graph/cuda/graph_executor.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr std::int64_t kMib = std::int64_t{1} << 20;
@@ -19,8 +19,8 @@ std::string path_of(const golden::CudaDevice& device) {
   return std::string(golden::cuda_path_name(path));
 }
 
-SheetTable devices_table(const std::vector<golden::CudaDevice>& devices) {
-  SheetTable table{
+report::SheetTable devices_table(const std::vector<golden::CudaDevice>& devices) {
+  report::SheetTable table{
       "devices",
       {"name", "index", "capability", "multiprocessors", "memory_mib", "l2_mib", "kernels"},
       {}};
@@ -37,7 +37,7 @@ ExitCode golden_info_command(Context& context, const ConfigOption& options) {
   check_unused_config(options);
   const golden::CudaStatus& cuda = golden::cuda_status();
   const golden::VectorPath vectors = golden::resolve(golden::VectorPath::kAuto);
-  Sheet sheet;
+  report::Sheet sheet;
   sheet.schema = "qsim.golden-info/1";
   sheet.add("version", std::string(build_version()));
   sheet.add("cpu_vectors", std::string(golden::vector_path_name(vectors)));
@@ -63,4 +63,4 @@ const CommandRow kGoldenInfoCommand = {
     "golden info", "show what golden can run on: GPUs, vector instructions",
     command_of<ConfigOption, declare_config, golden_info_command>, kGoldenInfoText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

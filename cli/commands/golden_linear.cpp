@@ -1,33 +1,33 @@
 // `qsim golden linear`: a weight-only linear layer on the CPU and a GPU, its times beside float32's
 // and memory's, and its values.
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/commands/commands.h"
 #include "cli/session/engines/threads_note.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/linear/linear_times.h"
+#include "core/base/words.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::Cell;
+using report::Sheet;
+using report::SheetTable;
 namespace {
 
 constexpr std::size_t kPrintedValues = 8;
-
-std::string fixed(double value, const char* format) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 // For people, numbers carry their units; for JSON they are numbers.
 class Writer {
  public:
   explicit Writer(bool json) : json_(json) {}
 
-  Cell seconds(double value) const { return json_ ? Cell(value) : Cell(seconds_text(value)); }
+  Cell seconds(double value) const {
+    return json_ ? Cell(value) : Cell(report::seconds_text(value));
+  }
   Cell number(double value, const char* format) const {
-    return json_ ? Cell(value) : Cell(fixed(value, format));
+    return json_ ? Cell(value) : Cell(number_text(value, format));
   }
   Cell number(const std::optional<double>& value, const char* format) const {
     return value ? number(*value, format) : Cell(std::string("-"));
@@ -165,8 +165,8 @@ ExitCode golden_linear_command(Context& context, const LinearOptions& options) {
   if (!options.out.empty()) {
     write_matrix(context, options.out, measured.back().y);
   }
-  context.print_json(sheet_json(sheet_of(options, source, measured, team.threads(), true)));
-  context.print(sheet_text(sheet_of(options, source, measured, team.threads(), false)));
+  context.print_json(report::sheet_json(sheet_of(options, source, measured, team.threads(), true)));
+  context.print(report::sheet_text(sheet_of(options, source, measured, team.threads(), false)));
   return ExitCode::kOk;
 }
 
@@ -190,4 +190,4 @@ const CommandRow kGoldenLinearCommand = {
     "golden linear", "compute and time a linear layer with integer weights",
     command_of<LinearOptions, declare_linear, golden_linear_command>, kGoldenLinearText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,15 +8,15 @@
 #include "formats/traces/npy.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // No file where the name is empty.
 template <typename T>
-void write_array(Context& context, const std::string& file, const NpyType& type, Shape shape,
-                 const std::vector<T>& elements) {
+void write_array(Context& context, const std::string& file, const formats::NpyType& type,
+                 Shape shape, const std::vector<T>& elements) {
   if (file.empty()) return;
-  std::string content = npy_array_header(type.descr, shape);
+  std::string content = formats::npy_array_header(type.descr, shape);
   content.append(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T));
   context.write_file(file, content);
 }
@@ -65,10 +65,10 @@ QuantizationError error_of(const LinearSource& source) {
   return result;
 }
 
-Sheet sheet_of(const LinearSource& source, bool json) {
+report::Sheet sheet_of(const LinearSource& source, bool json) {
   const golden::LinearWeights& weights = source.weights;
   const QuantizationError error = error_of(source);
-  Sheet sheet;
+  report::Sheet sheet;
   sheet.schema = "qsim.golden-quantize/1";
   sheet.add("N", weights.out_features);
   sheet.add("K", weights.in_features);
@@ -76,8 +76,8 @@ Sheet sheet_of(const LinearSource& source, bool json) {
   sheet.add("group", weights.group_size);
   sheet.add("max_error", error.largest);
   sheet.add("nrmse", error.nrmse);
-  sheet.add("quantize_seconds",
-            json ? Cell(source.quantize_seconds) : Cell(seconds_text(source.quantize_seconds)));
+  sheet.add("quantize_seconds", json ? report::Cell(source.quantize_seconds)
+                                     : report::Cell(report::seconds_text(source.quantize_seconds)));
   return sheet;
 }
 
@@ -86,11 +86,11 @@ ExitCode golden_quantize_command(Context& context, const IntegerOptions& options
   const LinearSource source = load_quantized(options);
   const golden::LinearWeights& weights = source.weights;
   const Shape scales = {weights.out_features, weights.groups()};
-  write_array(context, options.out, kNpyInt8, {weights.out_features, weights.in_features},
+  write_array(context, options.out, formats::kNpyInt8, {weights.out_features, weights.in_features},
               weights.values);
-  write_array(context, options.out_scales, kNpyFloat32, scales, weights.scales);
-  write_array(context, options.out_zero_points, kNpyUint8, weights.bits == 4 ? scales : Shape{0},
-              weights.zero_points);
+  write_array(context, options.out_scales, formats::kNpyFloat32, scales, weights.scales);
+  write_array(context, options.out_zero_points, formats::kNpyUint8,
+              weights.bits == 4 ? scales : Shape{0}, weights.zero_points);
   context.print_both([&](bool json) { return sheet_of(source, json); });
   return ExitCode::kOk;
 }
@@ -107,4 +107,4 @@ const CommandRow kGoldenQuantizeCommand = {
     command_of<IntegerOptions, declare_golden_quantize, golden_quantize_command>,
     kGoldenQuantizeText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -17,7 +17,9 @@
 #include "report/run_report.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::Cell;
 namespace {
 
 constexpr std::int64_t kCifarClasses = 10;
@@ -84,8 +86,8 @@ Classification classify(Context& context, const Graph& graph, const PictureSerie
     }
     timed(result.seconds, [&] { runner->run(input, outputs); });
     append(outputs.back(), pictures, done, result.outputs);
-    context.progress(with_thousands(done + pictures) + " of " + with_thousands(series.count()) +
-                     " pictures");
+    context.progress(report::with_thousands(done + pictures) + " of " +
+                     report::with_thousands(series.count()) + " pictures");
   }
   return result;
 }
@@ -94,22 +96,22 @@ std::int64_t count_correct(const Classification& result, const OutputForm& form)
   std::int64_t correct = 0;
   for (std::size_t i = 0; i < result.labels.size(); ++i) {
     const auto picture = static_cast<std::int64_t>(i);
-    const OutputClass best = best_classes(result.outputs, form, picture, {}, 1).front();
+    const report::OutputClass best = best_classes(result.outputs, form, picture, {}, 1).front();
     correct += best.index == result.labels[i] ? 1 : 0;
   }
   return correct;
 }
 
 // One row a picture; for people and scripts that have a few of them. output.npy has them all.
-SheetTable classes_table(const Classification& result, const OutputForm& form, const Model& model,
-                         std::int64_t first) {
+report::SheetTable classes_table(const Classification& result, const OutputForm& form,
+                                 const Model& model, std::int64_t first) {
   const bool has_scale = form.value.scale.has_value();
-  SheetTable table{
+  report::SheetTable table{
       "classes", {"picture", "class", "name", has_scale ? "probability" : "value"}, {}};
   const std::vector<std::string> labels =
       model.sidecar ? model.sidecar->labels : std::vector<std::string>{};
   for (std::int64_t i = 0; i < result.outputs.shape[0]; ++i) {
-    const OutputClass best = best_classes(result.outputs, form, i, labels, 1).front();
+    const report::OutputClass best = best_classes(result.outputs, form, i, labels, 1).front();
     const Cell sure =
         has_scale ? Cell(*best.probability) : Cell(static_cast<std::int64_t>(best.score));
     table.rows.push_back({first + i, best.index, best.label, sure});
@@ -121,17 +123,17 @@ void keep_output(Context& context, const std::filesystem::path& folder, const Ou
                  const Classification& result) {
   if (folder.empty()) return;
   const Tensor output = output_to_host(result.outputs, form, true);
-  remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
+  formats::remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
   context.write_file(folder / "output.npy", output_npy(output, form.host.tail));
 }
 
 // For people the time carries its unit; for JSON it is a number.
-Sheet sheet_of(const Model& model, const std::string& rounding, const PictureSeries& series,
-               const Classification& result, const std::string& backend, std::int64_t batch,
-               bool json) {
+report::Sheet sheet_of(const Model& model, const std::string& rounding, const PictureSeries& series,
+                       const Classification& result, const std::string& backend, std::int64_t batch,
+                       bool json) {
   const OutputForm form = output_form(model.graph);
   const double rate = static_cast<double>(series.count()) / std::max(result.seconds, 1e-9);
-  Sheet sheet;
+  report::Sheet sheet;
   sheet.schema = "qsim.golden-run/1";
   sheet.add("model", model.name);
   if (!rounding.empty()) sheet.add("rounding", rounding);
@@ -144,7 +146,7 @@ Sheet sheet_of(const Model& model, const std::string& rounding, const PictureSer
     sheet.add("top1_correct", correct);
     sheet.add("top1", static_cast<double>(correct) / static_cast<double>(series.count()));
   }
-  sheet.add("seconds", json ? Cell(result.seconds) : Cell(seconds_text(result.seconds)));
+  sheet.add("seconds", json ? Cell(result.seconds) : Cell(report::seconds_text(result.seconds)));
   sheet.add("pictures_per_second", static_cast<std::int64_t>(rate));
   if (has_classes(form) && series.count() <= kShownPictures) {
     sheet.tables.push_back(classes_table(result, form, model, series.first()));
@@ -190,4 +192,4 @@ const CommandRow kGoldenRunCommand = {
     "golden run", "classify many pictures with golden and count the correct ones",
     command_of<GoldenRunOptions, declare_golden_run, golden_run_command>, kGoldenRunText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

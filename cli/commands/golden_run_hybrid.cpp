@@ -18,12 +18,12 @@
 #include "report/sheet.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kBatch = 16;
+constexpr std::int64_t kDefaultBatch = 16;
 
 PictureSet load_pictures(Context& context, const GoldenRunOptions& options,
                          const PictureForm& form) {
@@ -63,8 +63,8 @@ Tensor run_all(Context& context, const HybridNetwork& network, const PictureSet&
     const Tensor input = pictures.read(part.first + done, now, team);
     const Tensor last = timed(seconds, [&] { return executor.run(input, team); });
     to = std::copy(last.bytes.begin(), last.bytes.end(), to);
-    context.progress(with_thousands(done + now) + " of " + with_thousands(part.count) +
-                     " pictures");
+    context.progress(report::with_thousands(done + now) + " of " +
+                     report::with_thousands(part.count) + " pictures");
   }
   return all;
 }
@@ -83,18 +83,18 @@ bool has_classes(const Tensor& outputs) {
 std::int64_t count_correct(const Tensor& outputs, const PictureSet& pictures, const Part& part) {
   std::int64_t correct = 0;
   for (std::int64_t i = 0; i < part.count; ++i) {
-    const OutputClass best = top_classes(scores_of(outputs, i), true, {}, 1).front();
+    const report::OutputClass best = top_classes(scores_of(outputs, i), true, {}, 1).front();
     correct += best.index == pictures.label(part.first + i) ? 1 : 0;
   }
   return correct;
 }
 
-SheetTable classes_table(const Tensor& outputs, const PictureForm& form, const Part& part) {
-  SheetTable table{"classes", {"picture", "class", "name", "probability"}, {}};
+report::SheetTable classes_table(const Tensor& outputs, const PictureForm& form, const Part& part) {
+  report::SheetTable table{"classes", {"picture", "class", "name", "probability"}, {}};
   const std::vector<std::string> labels =
       form.sidecar ? form.sidecar->labels : std::vector<std::string>{};
   for (std::int64_t i = 0; i < part.count; ++i) {
-    const OutputClass best = top_classes(scores_of(outputs, i), true, labels, 1).front();
+    const report::OutputClass best = top_classes(scores_of(outputs, i), true, labels, 1).front();
     table.rows.push_back({part.first + i, best.index, best.label, *best.probability});
   }
   return table;
@@ -127,23 +127,23 @@ struct Run {
 };
 
 // For JSON, or to be printed.
-Sheet sheet_of(const GoldenRunOptions& options, const Run& run, const Tensor& outputs,
-               double seconds, bool json) {
+report::Sheet sheet_of(const GoldenRunOptions& options, const Run& run, const Tensor& outputs,
+                       double seconds, bool json) {
   const Part& part = run.part;
-  Sheet sheet;
+  report::Sheet sheet;
   sheet.schema = "qsim.golden-run/1";
   sheet.add("model", options.model.empty() ? run.path : options.model);
   sheet.add("mode", std::string(mode_name(mode_of(run.network))));
   sheet.add("input", run.pictures.files().front().string());
   sheet.add("backend", "cpu");
   sheet.add("pictures", part.count);
-  sheet.add("batch", std::min(options.batch.value_or(kBatch), part.count));
+  sheet.add("batch", std::min(options.batch.value_or(kDefaultBatch), part.count));
   if (has_classes(outputs) && run.pictures.has_labels()) {
     const std::int64_t correct = count_correct(outputs, run.pictures, part);
     sheet.add("top1_correct", correct);
     sheet.add("top1", static_cast<double>(correct) / static_cast<double>(part.count));
   }
-  sheet.add("seconds", json ? Cell(seconds) : Cell(seconds_text(seconds)));
+  sheet.add("seconds", json ? report::Cell(seconds) : report::Cell(report::seconds_text(seconds)));
   sheet.add("pictures_per_second",
             static_cast<std::int64_t>(static_cast<double>(part.count) / std::max(seconds, 1e-9)));
   if (has_classes(outputs) && part.count <= kShownPictures) {
@@ -154,26 +154,26 @@ Sheet sheet_of(const GoldenRunOptions& options, const Run& run, const Tensor& ou
 
 }  // namespace
 
-std::shared_ptr<const HeldFile> hybrid_file(const GoldenRunOptions& options) {
+std::shared_ptr<const formats::HeldFile> hybrid_file(const GoldenRunOptions& options) {
   const ArchConfig config = load_config(options);
   if (options.model.empty() && config.model.empty()) return nullptr;  // load_model() says so
   const fs::path path = options.model.empty()
                             ? find_model(config.model, "config '" + config.name + "': model")
                             : find_model(options.model);
   if (path.extension() != ".onnx") return nullptr;
-  auto held = std::make_shared<const HeldFile>(path);
-  return is_hybrid_onnx(held) ? held : nullptr;
+  auto held = std::make_shared<const formats::HeldFile>(path);
+  return formats::is_hybrid_onnx(held) ? held : nullptr;
 }
 
 ExitCode golden_run_hybrid(Context& context, const GoldenRunOptions& options,
-                           const std::shared_ptr<const HeldFile>& held) {
+                           const std::shared_ptr<const formats::HeldFile>& held) {
   require_onnx_options(options, held->path().string(), "network that golden runs in float32");
   if (options.backend == "cuda") {
     throw Error(ExitCode::kUsage, "--backend cuda: '" + held->path().string() +
                                       "' has float32 parts, which golden computes on the CPU; "
                                       "leave --backend out");
   }
-  const HybridNetwork network = import_hybrid_onnx(held);
+  const HybridNetwork network = formats::import_hybrid_onnx(held);
   const PictureForm form = picture_form(network.graph, held->path());
   const PictureSet pictures = load_pictures(context, options, form);
   const Part part = part_of(options, pictures);
@@ -182,10 +182,10 @@ ExitCode golden_run_hybrid(Context& context, const GoldenRunOptions& options,
   double seconds = 0;
   const Tensor outputs =
       run_all(context, network, pictures, part,
-              std::min(options.batch.value_or(kBatch), part.count), team, seconds);
+              std::min(options.batch.value_or(kDefaultBatch), part.count), team, seconds);
   if (!options.out.empty()) {
     const fs::path folder = options.out;
-    remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
+    formats::remove_file(folder / kRunFile);  // of `run`: it would speak of another output.npy
     context.write_file(folder / "output.npy", output_npy(host_output(outputs, network.graph.host),
                                                          network.graph.host.tail));
   }
@@ -197,4 +197,4 @@ ExitCode golden_run_hybrid(Context& context, const GoldenRunOptions& options,
   return ExitCode::kOk;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "formats/files/held_file.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct GoldenRunOptions : ConfigOption, GoldenOptions, SeriesChoice {
   std::string out;  // a folder; "" for none
@@ -20,9 +20,9 @@ struct GoldenRunOptions : ConfigOption, GoldenOptions, SeriesChoice {
 inline constexpr std::int64_t kShownPictures = 20;
 
 // The file that --model or the configuration names, where it is a hybrid network; else null.
-std::shared_ptr<const HeldFile> hybrid_file(const GoldenRunOptions& options);
+std::shared_ptr<const formats::HeldFile> hybrid_file(const GoldenRunOptions& options);
 
 ExitCode golden_run_hybrid(Context& context, const GoldenRunOptions& options,
-                           const std::shared_ptr<const HeldFile>& held);
+                           const std::shared_ptr<const formats::HeldFile>& held);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -16,12 +16,16 @@
 #include "report/graph_sheet.h"
 #include "report/program_sheet.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::is_topology_file;
+using report::Sheet;
+using report::SheetTable;
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSchema = "qsim.inspect/1";
+constexpr const char* kInspectSchema = "qsim.inspect/1";
 
 struct InspectOptions : ConfigOption, ScaleOptions {
   std::string file;
@@ -40,16 +44,17 @@ void declare_inspect(Declarations& declared, InspectOptions& options) {
 }
 
 bool is_config_file(const fs::path& path) {
-  if (is_scale_sim_config(path)) return true;
+  if (formats::is_scale_sim_config(path)) return true;
   if (path.extension() != ".yaml" && path.extension() != ".yml") return false;
-  const YamlNode root = load_yaml(path);
-  return root.kind() != YamlNode::Kind::kMap || root.find("layers") == nullptr;
+  const formats::YamlNode root = formats::load_yaml(path);
+  return root.kind() != formats::YamlNode::Kind::kMap || root.find("layers") == nullptr;
 }
 
 bool is_program_file(const fs::path& path) {
   std::error_code error;
   return path.extension() != ".onnx" && path.extension() != ".yaml" && path.extension() != ".yml" &&
-         !is_scale_sim_config(path) && !is_topology_file(path) && !fs::is_directory(path, error);
+         !formats::is_scale_sim_config(path) && !is_topology_file(path) &&
+         !fs::is_directory(path, error);
 }
 
 Sheet config_sheet(const ArchConfig& config) {
@@ -72,9 +77,9 @@ void add_refusals(Sheet& sheet, const Model& model, const ScaleOptions& options,
                   const ArchConfig& config) {
   // The remedy first: a first column may be cut, and a reason begins with its file.
   SheetTable table{"blocking_layers", {"remedy", "reason"}, {}};
-  CompileOptions asked;
+  compiler::CompileOptions asked;
   asked.remedies = remedies_for(model.kind, options);
-  for (const Refusal& refusal : refusals_of(model.graph, config, asked)) {
+  for (const compiler::Refusal& refusal : compiler::refusals_of(model.graph, config, asked)) {
     table.rows.push_back({refusal.remedy, refusal.reason});
   }
   sheet.add("accelerator", config.name);
@@ -82,9 +87,10 @@ void add_refusals(Sheet& sheet, const Model& model, const ScaleOptions& options,
   sheet.tables.push_back(std::move(table));
 }
 
-void add_float_nodes(Sheet& sheet, const std::vector<FloatNode>& nodes) {
+void add_float_nodes(Sheet& sheet, const std::vector<formats::FloatNode>& nodes) {
   SheetTable table{"float_nodes", {"node", "op", "reason"}, {}};
-  for (const FloatNode& node : nodes) table.rows.push_back({node.name, node.op, node.reason});
+  for (const formats::FloatNode& node : nodes)
+    table.rows.push_back({node.name, node.op, node.reason});
   sheet.add("float_in_onnxruntime", static_cast<std::int64_t>(nodes.size()));
   sheet.tables.push_back(std::move(table));
 }
@@ -94,7 +100,7 @@ Sheet model_sheet(Context& context, const InspectOptions& options, const fs::pat
   const NetworkRequest request{options, {options, "", {}}, Tensors::kShapes};
   Model model = load_model_file(path, options.file, request);
   snap_model(context, model, options, config);
-  Sheet sheet = graph_sheet(model.graph);
+  Sheet sheet = report::graph_sheet(model.graph);
   sheet.facts.insert(sheet.facts.begin(), {"kind", std::string(model_kind_name(model.kind))});
   if (model.sidecar) {
     sheet.add("labels", static_cast<std::int64_t>(model.sidecar->labels.size()));
@@ -106,13 +112,13 @@ Sheet model_sheet(Context& context, const InspectOptions& options, const fs::pat
 
 // The layers of a topology as the convolutions that compute them.
 Sheet topology_sheet(const fs::path& path) {
-  const Topology topology = read_topology(path);
+  const formats::Topology topology = formats::read_topology(path);
   Sheet sheet;
   sheet.add("kind", std::string(model_kind_name(ModelKind::kTopology)));
   sheet.add("name", topology.name);
   sheet.add("layers", static_cast<std::int64_t>(topology.layers.size()));
   SheetTable table{"layers", {"layer", "ifmap", "kernel", "strides", "out_channels", "place"}, {}};
-  for (const TopologyLayer& layer : topology.layers) {
+  for (const formats::TopologyLayer& layer : topology.layers) {
     const Window& w = layer.window;
     table.rows.push_back({layer.name, shape_text(layer.input.nhwc()),
                           shape_text({w.kernel_h, w.kernel_w}),
@@ -134,7 +140,7 @@ void for_each_command(const Program& program, Visit visit) {
 }
 
 Sheet verified_program_sheet(const Program& program, const std::vector<std::string>& violations) {
-  Sheet sheet = program_sheet(program, program.dram_bytes());
+  Sheet sheet = report::program_sheet(program, program.dram_bytes());
   sheet.facts.insert(sheet.facts.begin(), {"kind", std::string("program")});
   sheet.add("violations", static_cast<std::int64_t>(violations.size()));
   SheetTable table{"broken_rules", {"violation"}, {}};
@@ -144,10 +150,10 @@ Sheet verified_program_sheet(const Program& program, const std::vector<std::stri
 }
 
 ExitCode inspect_program(Context& context, const fs::path& path, bool prints_commands) {
-  const Program program = parse_program(read_text_file(path), path.string());
-  const std::vector<std::string> violations = verify(program, program.arch);
+  const Program program = parse_program(formats::read_text_file(path), path.string());
+  const std::vector<std::string> violations = compiler::verify(program, program.arch);
   Sheet sheet = verified_program_sheet(program, violations);
-  sheet.schema = kSchema;
+  sheet.schema = kInspectSchema;
   std::string lines;
   if (prints_commands) {
     SheetTable table{"command_streams", {"unit", "command", "origin"}, {}};
@@ -156,7 +162,7 @@ ExitCode inspect_program(Context& context, const fs::path& path, bool prints_com
       table.rows.push_back({std::move(unit), std::move(text), std::move(origin)});
     });
     if (!context.has_json()) {
-      context.print(sheet_text(sheet) + "\n" + lines);
+      context.print(report::sheet_text(sheet) + "\n" + lines);
       return violations.empty() ? ExitCode::kOk : ExitCode::kBadInput;
     }
     sheet.tables.push_back(std::move(table));
@@ -176,9 +182,9 @@ ExitCode inspect_command(Context& context, const InspectOptions& options) {
   if (is_topology_file(path)) require_onnx_options(options, name, "topology");
   if (is_program) return inspect_program(context, path, options.commands);
   Sheet sheet = is_topology_file(path) ? topology_sheet(path)
-                : is_config            ? config_sheet(load_arch_config(path))
+                : is_config            ? config_sheet(formats::load_arch_config(path))
                                        : model_sheet(context, options, path, config);
-  sheet.schema = kSchema;
+  sheet.schema = kInspectSchema;
   context.print(sheet);
   return ExitCode::kOk;
 }
@@ -207,4 +213,4 @@ const CommandRow kInspectCommand = {
     "inspect", "show what a program, model, workload, trace or config contains",
     command_of<InspectOptions, declare_inspect, inspect_command>, kInspectText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -13,7 +13,13 @@
 #include "core/base/engine_names.h"
 #include "report/results/profile_csv.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::Measure;
+using report::NetworkResult;
+using report::Profile;
+using report::ProfileColumns;
+using report::require_conditions;
 namespace {
 
 ProfileColumns columns_of(const ProfileOptions& options) {
@@ -34,10 +40,11 @@ Measure measure_of(const std::string& objective) {
 // What is asked, in words of the profile.
 void describe_search(Profile& profile, const ProfileOptions& options) {
   profile.measure = measure_of(options.objective);
-  const CompileOptions asked = search_options(options);
+  const compiler::CompileOptions asked = search_options(options);
   profile.search = {options.objective, std::nullopt, options.mapping_search, options.mapping_budget,
                     options.mapping};
-  if (asked.mapper.objective == Objective::kCycles) profile.search.slack = asked.mapper.slack;
+  if (asked.mapper.objective == compiler::Objective::kCycles)
+    profile.search.slack = asked.mapper.slack;
   if (asked.mapper.energy == nullptr) return;
   profile.energy_table = asked.mapper.energy->name;
   profile.energy_unit = asked.mapper.energy->unit;
@@ -76,7 +83,8 @@ void require_one_that_ran(const Profile& profile) {
   }
   const NetworkResult& first = profile.points.front();
   throw_unsupported("none of " + std::to_string(profile.points.size()) +
-                    " points can run; the first: " + full_label(first) + ": " + first.error);
+                    " points can run; the first: " + report::full_label(first) + ": " +
+                    first.error);
 }
 
 // Winners are only what they say if every point was timed.
@@ -88,7 +96,7 @@ void require_memory_of_points(const Profile& profile) {
   throw Error(none_ran ? ExitCode::kBadInput : ExitCode::kPartial,
               std::to_string(std::ranges::count_if(profile.points, lacks)) + " of " +
                   std::to_string(profile.points.size()) +
-                  " points had too little memory; the first: " + full_label(*first) + ": " +
+                  " points had too little memory; the first: " + report::full_label(*first) + ": " +
                   first->error + "; give more memory, or smaller networks");
 }
 
@@ -109,12 +117,12 @@ ExitCode profile_command(Context& context, const ProfileOptions& options) {
       profile_points(models.size(), configs, fields, dataflows);
   PointRuns runs = run_points(context, options, models, points);
   profile.points = std::move(runs.results);
-  complete_points(profile);
-  choose_winners(profile);
+  report::complete_points(profile);
+  report::choose_winners(profile);
   write_profile_report(context, options, profile, models, points, runs);
-  context.print_to(options.csv, profile_csv(profile, columns_of(options)));
-  context.print_json(profile_json(profile));
-  context.print(profile_text(profile));
+  context.print_to(options.csv, report::profile_csv(profile, columns_of(options)));
+  context.print_json(report::profile_json(profile));
+  context.print(report::profile_text(profile));
   require_memory_of_points(profile);
   require_one_that_ran(profile);
   require_conditions(conditions.list, profile.points, conditions.base);
@@ -134,4 +142,4 @@ const CommandRow kProfileCommand = {
     "compare dataflows, configurations and models in time, and say which is best and why",
     command_of<ProfileOptions, declare_profile, profile_command>, kProfileText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

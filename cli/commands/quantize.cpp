@@ -21,7 +21,9 @@
 #include "quantize/given_scales.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::with_thousands;
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,12 +42,15 @@ class Quantizing {
     phase(result_.seconds, "quantize", [&] { quantize_network(); });
     phase(result_.seconds, "correct", [&] { correct(); });
     phase(result_.seconds, "measure", [&] { measure(); });
-    phase(result_.seconds, "write", [&] { result_.bytes = onnx_bytes(result_.network, form()); });
+    phase(result_.seconds, "write",
+          [&] { result_.bytes = formats::onnx_bytes(result_.network, form()); });
     return std::move(result_);
   }
 
  private:
-  OnnxForm form() const { return own_.form == "qdq" ? OnnxForm::kQdq : OnnxForm::kQOperator; }
+  formats::OnnxForm form() const {
+    return own_.form == "qdq" ? formats::OnnxForm::kQdq : formats::OnnxForm::kQOperator;
+  }
 
   void import() {
     QuantizeInputs inputs = read_quantize_inputs(context_, own_);
@@ -140,8 +145,8 @@ class Quantizing {
 };
 
 // What has a scale, and is rarely meant.
-void note_what_is_dead(Context& context, const QuantizationReport& report) {
-  for (const QuantizedLayerReport& layer : report.layers) {
+void note_what_is_dead(Context& context, const report::QuantizationReport& report) {
+  for (const report::QuantizedLayerReport& layer : report.layers) {
     if (!layer.weights) continue;
     if (layer.weights->dead_channels > 0) {
       context.note("layer '" + layer.name + "': " + std::to_string(layer.weights->dead_channels) +
@@ -158,12 +163,13 @@ ExitCode quantize_command(Context& context, const QuantizeOptions& options) {
   check_unused_config(options);
   if (options.mode != "static") return quantize_in_mode(context, options);
   const QuantizationResult result = Quantizing(context, options).run();
-  const QuantizationReport report = report_of(result, options);
+  const report::QuantizationReport report = report_of(result, options);
   note_what_is_dead(context, report);
   context.write_file(options.out, result.bytes);
   write_sidecar(context, options);
-  if (!options.report.empty()) context.write_file(options.report, quantization_page(report));
-  context.print_json(quantization_json(report));
+  if (!options.report.empty())
+    context.write_file(options.report, report::quantization_page(report));
+  context.print_json(report::quantization_json(report));
   context.print(quantization_table(report));
   if (result.mixed_precision) context.print(mixed_precision_text(*result.mixed_precision));
   context.print("\n" + options.out + ": " + with_thousands(report.quantized_bytes) + " bytes, of " +
@@ -184,4 +190,4 @@ const CommandRow kQuantizeCommand = {
     "quantize", "quantize a float network by pictures, and say what each layer loses",
     command_of<QuantizeOptions, declare_quantize, quantize_command>, kQuantizeText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,7 +8,7 @@
 #include "formats/onnx/importer/real_importer.h"
 #include "quantize/equalization.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 namespace fs = std::filesystem;
 
@@ -36,15 +36,15 @@ quantize::CalibrationPictures calibration_of(PictureSet& pictures, golden::Threa
 }
 
 QuantizeInputs read_quantize_inputs(Context& context, const QuantizeOptions& options) {
-  const auto held = std::make_shared<const HeldFile>(options.model);
+  const auto held = std::make_shared<const formats::HeldFile>(options.model);
   std::int64_t float_bytes = held->bytes();
-  RealImportOptions importing;
+  formats::RealImportOptions importing;
   std::set<fs::path> counted;  // many tensors may lie in one file
   importing.on_external = [&](const fs::path& file) {
     if (!counted.insert(file).second) return;
-    float_bytes += file_bytes(file);
+    float_bytes += formats::file_bytes(file);
   };
-  Graph graph = import_real_onnx(held, importing);
+  Graph graph = formats::import_real_onnx(held, importing);
   if (options.equalize) graph = quantize::equalize(graph).graph;
   const std::vector<fs::path> data(options.calibrate.begin(), options.calibrate.end());
   PictureSet pictures(data, picture_form(graph, options.model), context.notes());
@@ -54,4 +54,4 @@ QuantizeInputs read_quantize_inputs(Context& context, const QuantizeOptions& opt
   return {std::move(graph), float_bytes, std::move(pictures)};
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,7 +8,7 @@
 #include "golden/common/thread_team.h"
 #include "quantize/correction.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct QuantizeInputs {
   Graph graph;                   // equalized where the options say so
@@ -36,4 +36,4 @@ quantize::CalibrationPictures calibration_of(PictureSet& pictures, golden::Threa
 // Throws Error for what cannot be read, and for an output that is one of these files.
 QuantizeInputs read_quantize_inputs(Context& context, const QuantizeOptions& options);
 
-}  // namespace qsim
+}  // namespace qsim::cli

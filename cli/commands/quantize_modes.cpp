@@ -17,7 +17,7 @@
 #include "quantize/fake_network.h"
 #include "quantize/hybrid.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,7 +44,7 @@ class ModeQuantizing {
     phase(result_.seconds, "measure", [&] {
       result_.errors = measure_hybrid(result_.graph, result_.network, pictures(), team_);
     });
-    phase(result_.seconds, "write", [&] { result_.bytes = onnx_bytes(result_.network); });
+    phase(result_.seconds, "write", [&] { result_.bytes = formats::onnx_bytes(result_.network); });
     return std::move(result_);
   }
 
@@ -113,4 +113,4 @@ ExitCode quantize_in_mode(Context& context, const QuantizeOptions& options) {
   return ExitCode::kOk;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

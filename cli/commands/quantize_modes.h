@@ -5,8 +5,8 @@
 #include "cli/terminal/context.h"
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 ExitCode quantize_in_mode(Context& context, const QuantizeOptions& options);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -16,7 +16,10 @@
 #include "cli/session/traces/command_trace.h"
 #include "compiler/compile.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using compiler::Compilation;
+using report::require_conditions;
 namespace {
 
 // Looks for a GPU only where golden has something to compute.
@@ -45,9 +48,9 @@ Program program_of(Compilation& compilation, const RunCommandOptions& options) {
 
 ExitCode run_command(Context& context, const RunCommandOptions& options) {
   const NetworkRequest request = network_of(options);
-  RunReport report;
+  report::RunReport report;
   report.engine = options.engine;
-  PhaseSeconds& phases = report.phases;
+  report::PhaseSeconds& phases = report.phases;
   make_output_folders(context, options);
   require_report_can_be_made(options.report, options.engine);
 
@@ -91,11 +94,11 @@ ExitCode run_command(Context& context, const RunCommandOptions& options) {
                  !options.dump_layers.empty());
   const RunResult result = simulate(program, network.input, sink, phases, context, options);
 
-  add_layers(report, program, result);
-  add_mappings(report, mappings);
-  add_bounds(report, bounds);
+  report::add_layers(report, program, result);
+  report::add_mappings(report, mappings);
+  report::add_bounds(report, bounds);
   report.prints_bounds = options.bounds;
-  if (energy_table) add_energy(report, program, *energy_table);
+  if (energy_table) report::add_energy(report, program, *energy_table);
   report.provenance = network.provenance;
   report.provenance.rtl_model =
       rtl_model_of(options.engine, config, engine_settings(context, options));
@@ -120,4 +123,4 @@ bounds. The engine `recurrence` computes the cycles without a simulation ([timin
 const CommandRow kRunCommand = {"run", "simulate a model on an input and compare it with golden",
                                 command_of<RunCommandOptions, declare_run, run_command>, kRunText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -14,6 +14,7 @@
 #include "cli/session/schemes/scheme_results.h"
 #include "core/base/limits.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "formats/files/growing_file.h"
 #include "formats/onnx/importer/real_importer.h"
 #include "golden/common/thread_team.h"
@@ -23,7 +24,7 @@
 #include "report/sheet.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr const char* kResumeHeader = "qsim.schemes/1";
@@ -101,8 +102,8 @@ Question load_question(Context& context, const SchemesOptions& options) {
     throw Error(ExitCode::kUsage, "--judges needs --modes; leave it out, or give both");
   }
   const std::filesystem::path path = options.model;
-  const auto held = std::make_shared<const HeldFile>(path);
-  Graph graph = import_real_onnx(held);
+  const auto held = std::make_shared<const formats::HeldFile>(path);
+  Graph graph = formats::import_real_onnx(held);
   PictureSet calibration = pictures_of(context, {options.calibrate}, graph, path);
   calibration.sample(std::min(options.calibration_pictures, calibration.count()), options.seed);
   const std::vector<std::filesystem::path> data(options.data.begin(), options.data.end());
@@ -115,7 +116,7 @@ Question load_question(Context& context, const SchemesOptions& options) {
   if (options.modes) {
     judges.sample(std::min(options.judges.value_or(kModeJudges), judges.count()), options.seed);
   }
-  const std::optional<Sidecar> sidecar = picture_form(graph, path).sidecar;
+  const std::optional<formats::Sidecar> sidecar = picture_form(graph, path).sidecar;
   return {model_hash(held, sidecar ? sidecar->file : ""), std::move(graph), std::move(calibration),
           std::move(judges)};
 }
@@ -255,7 +256,7 @@ class KeptRows {
  public:
   KeptRows(const std::string& file, std::string question) : question_(std::move(question)) {
     if (file.empty()) return;
-    file_ = std::make_unique<GrowingFile>(file, kResumeHeader);
+    file_ = std::make_unique<formats::GrowingFile>(file, kResumeHeader);
     for (const std::string& line : file_->lines()) {
       const auto read = read_result_line(line);
       if (!read) throw_bad_input(file + ": '" + line + "' is no row of qsim schemes");
@@ -272,7 +273,7 @@ class KeptRows {
 
  private:
   std::string question_;
-  std::unique_ptr<GrowingFile> file_;
+  std::unique_ptr<formats::GrowingFile> file_;
   std::map<std::string, SchemeResult> results_;
 };
 
@@ -280,7 +281,7 @@ std::string progress_line(std::size_t done, std::size_t all, double seconds) {
   std::string line = std::to_string(done) + " of " + std::to_string(all) + " schemes";
   if (done > 0) {
     const double rest = seconds / static_cast<double>(done) * static_cast<double>(all - done);
-    line += ", " + seconds_text(rest) + " to go";
+    line += ", " + report::seconds_text(rest) + " to go";
   }
   return line;
 }
@@ -364,8 +365,8 @@ class RowsRun {
 
 using Results = std::vector<std::optional<SchemeResult>>;  // one a row, of those that are finished
 
-SheetTable table_of(const SchemeRows& rows, const Results& results, std::int64_t pictures) {
-  SheetTable table{"schemes", {"row"}, {}};
+report::SheetTable table_of(const SchemeRows& rows, const Results& results, std::int64_t pictures) {
+  report::SheetTable table{"schemes", {"row"}, {}};
   for (const std::string& column : rows.columns) table.columns.push_back(column);
   for (const char* column : {"correct", "top1", "sqnr_db", "same_as"}) {
     table.columns.emplace_back(column);
@@ -377,24 +378,23 @@ SheetTable table_of(const SchemeRows& rows, const Results& results, std::int64_t
     const std::int64_t number = rows.rows[i].number;
     const auto [place, is_new] = first_with.emplace(result.outputs, number);
     const double top1 = static_cast<double>(result.correct) / static_cast<double>(pictures);
-    char sqnr[32];
-    std::snprintf(sqnr, sizeof sqnr, "%.2f", result.sqnr_db);
-    std::vector<Cell> cells = {number};
+    const std::string sqnr = number_text(result.sqnr_db, "%.2f");
+    std::vector<report::Cell> cells = {number};
     for (const std::string& word : rows.rows[i].words) cells.emplace_back(word);
-    cells.insert(cells.end(), {result.correct, top1, std::string(sqnr),
+    cells.insert(cells.end(), {result.correct, top1, sqnr,
                                is_new ? std::string() : std::to_string(place->second)});
     table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
-std::string csv_of(const SheetTable& table) {
+std::string csv_of(const report::SheetTable& table) {
   std::string csv;
   for (const std::string& column : table.columns) csv += (csv.empty() ? "" : ",") + column;
   csv += "\n";
   for (const auto& row : table.rows) {
     std::string line;
-    for (const Cell& cell : row) {
+    for (const report::Cell& cell : row) {
       if (&cell != &row.front()) line += ",";
       const double* share = std::get_if<double>(&cell);
       const std::int64_t* count = std::get_if<std::int64_t>(&cell);
@@ -427,7 +427,7 @@ ExitCode schemes_command(Context& context, const SchemesOptions& options) {
     return RowsRun(context, options, question, rows.rows, judges, team).run(question);
   });
   const auto finished = std::ranges::count_if(results, [](const auto& r) { return bool(r); });
-  Sheet sheet;
+  report::Sheet sheet;
   sheet.schema = "qsim.schemes/1";
   sheet.add("model", options.model);
   sheet.add("calibration_pictures", question.calibration.count());
@@ -435,7 +435,7 @@ ExitCode schemes_command(Context& context, const SchemesOptions& options) {
   sheet.add("float_correct", correct_of(judges));
   sheet.add("finished", static_cast<std::int64_t>(finished));
   sheet.add("distinct_outputs", distinct(results));
-  sheet.add("seconds", seconds_text(seconds));
+  sheet.add("seconds", report::seconds_text(seconds));
   sheet.tables.push_back(table_of(rows, results, question.data.count()));
   context.print_to(options.csv, csv_of(sheet.tables.front()));
   context.print(sheet);
@@ -461,4 +461,4 @@ const CommandRow kSchemesCommand = {
     "schemes", "compare ways to quantize a float network: accuracy and noise of each",
     command_of<SchemesOptions, declare_schemes, schemes_command>, kSchemesText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -19,7 +19,11 @@
 #include "core/base/limits.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::Sheet;
+using report::SheetTable;
+using report::with_thousands;
 namespace {
 
 struct VerifyOptions : ConfigOption, NetworkOptions, InputOptions, MappingOptions {
@@ -130,7 +134,7 @@ std::string so_far(std::int64_t done, std::int64_t all, const char* what,
 SheetTable layers_table(const Verification& verification) {
   const WitnessTally& first = verification.witnesses().front();
   SheetTable table{"layers", {"layer", "values"}, {}};
-  for (const LayerComparison& layer : first.layers) {
+  for (const report::LayerComparison& layer : first.layers) {
     table.rows.push_back({layer.layer, layer.values});
   }
   for (const WitnessTally& tally : verification.witnesses()) {
@@ -202,10 +206,11 @@ std::string numbers_text(std::int64_t first, std::int64_t count) {
 
 // Compares pictures `first` to `end` - 1 of the series, a whole number of the graph's batches.
 void verify_pictures(Context& context, Verification& verification, GoldenSelection& golden,
-                     const ArchConfig& config, const Model& model, const CompileOptions& asked,
-                     const InputSource& source, std::int64_t first, std::int64_t end, bool cut) {
+                     const ArchConfig& config, const Model& model,
+                     const compiler::CompileOptions& asked, const InputSource& source,
+                     std::int64_t first, std::int64_t end, bool cut) {
   const std::int64_t batch = model.graph.input_value().shape.batch;
-  const Program program = compile(model.graph, config, asked);
+  const Program program = compiler::compile(model.graph, config, asked);
   std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
   for (std::int64_t at = first; at < end; at += batch) {
     const Tensor input = cut ? *model.own_input : source.at(model, at);
@@ -253,16 +258,16 @@ Sheet verify_topology(Context& context, const VerifyOptions& options, Verificati
   for (const std::string& name : options.engines) {
     prepare_engine(name, config, settings_of(context));
   }
-  const auto known = std::make_shared<KnownMappings>();
+  const auto known = std::make_shared<compiler::KnownMappings>();
   const auto layers = static_cast<std::int64_t>(source.topology.layers.size());
   for (std::int64_t i = 0; i < layers; ++i) {
     const auto index = static_cast<std::size_t>(i);
     const Model model = layer_model(source, index, request.tensors);
-    CompileOptions asked =
+    compiler::CompileOptions asked =
         compile_options(context, request, options, config, model.graph, &source.file);
     asked.known = known;
     require_memory_for(model.name, model.graph, config, need_of(options), asked);
-    const Program program = compile(model.graph, config, asked);
+    const Program program = compiler::compile(model.graph, config, asked);
     std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(model.graph);
     const std::string& what = source.topology.layers[index].name;
     const std::vector<Tensor> expected =
@@ -288,7 +293,7 @@ Sheet verify_model(Context& context, const VerifyOptions& options, Verification&
   }
   Model model = load_for_series(options, config);
   snap_model(context, model, options, config);
-  CompileOptions asked;
+  compiler::CompileOptions asked;
   const auto judge = [&] {
     asked = compile_options(context, request, options, config, model.graph);
     require_memory_for(model.name, model.graph, config, need_of(options), asked);
@@ -394,4 +399,4 @@ const CommandRow kVerifyCommand = {
     "verify", "compare engines with golden, layer by layer and byte by byte",
     command_of<VerifyOptions, declare_verify, verify_command>, kVerifyText};
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numeric>
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::OutputClass;
 
 bool has_classes(const OutputForm& form) {
   const ImageShape& shape = form.value.shape;
@@ -45,4 +47,4 @@ std::vector<OutputClass> top_classes(const std::vector<double>& scores, bool has
   return classes;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

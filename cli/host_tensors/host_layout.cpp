@@ -8,7 +8,7 @@
 #include "cli/host_tensors/host_tail.h"
 #include "cli/host_tensors/preprocess.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // Row-major transposition of axes: result axis i is axis order[i] of `tensor`, which has rank 4.
@@ -156,4 +156,4 @@ Tensor output_to_host(const Tensor& last, const OutputForm& form, bool as_model_
   return form.host.layout == HostInterface::Layout::kNchw ? nchw_of(tensor) : tensor;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -7,7 +7,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What the outside world must know of a network's input.
 struct InputForm {
@@ -50,4 +50,4 @@ Tensor output_to_host(const Tensor& last, const OutputForm& form, bool as_model_
 // The real number that element `index` stands for; the raw value when there is no scale.
 double real_value(const Tensor& tensor, std::size_t index, const Value& value);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "formats/traces/npy.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 std::int32_t level_at(const Tensor& levels, std::size_t index) {
@@ -106,8 +106,8 @@ Tensor tail_of_reals(Tensor reals, const HostTail& tail) {
 }
 
 std::string output_npy(const Tensor& output, const HostTail& tail) {
-  if (!tail.arg_max) return npy_bytes(output);
-  std::string file = npy_array_header(kNpyInt64.descr, output.shape);
+  if (!tail.arg_max) return formats::npy_bytes(output);
+  std::string file = formats::npy_array_header(formats::kNpyInt64.descr, output.shape);
   for (const std::int64_t index : output.as<std::int32_t>()) {
     file.append(reinterpret_cast<const char*>(&index), sizeof index);
   }
@@ -138,4 +138,4 @@ Tensor tail_of(const Tensor& levels, const Value& value, const HostInterface& ho
   return tail.arg_max ? arg_max(numbers, tail.arg_max_keeps_axis) : numbers;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

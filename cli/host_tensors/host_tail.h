@@ -5,7 +5,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What `host.tail`, which is not empty, makes of `levels`, 8-bit numbers of shape [N, C] with the
 // Value `value`: float32 or 8-bit numbers [N, C], or int32 [N] or [N, 1] after ArgMax.
@@ -22,4 +22,4 @@ std::string output_npy(const Tensor& output, const HostTail& tail);
 // (level - zero_point) * scale in float32; of scale 1 where there is none.
 Tensor dequantized(const Tensor& levels, const Value& value);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,10 @@
 
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::Image;
+using formats::Sidecar;
 
 Image fitted_picture(Image image, const Sidecar& sidecar, const InputForm& form) {
   const ImageShape& shape = form.value.shape;
@@ -16,7 +19,7 @@ Image fitted_picture(Image image, const Sidecar& sidecar, const InputForm& form)
                     "; graph '" + echoed(form.graph) + "' takes " + shape_text(shape.nhwc()));
   }
   const bool fits = image.height == shape.height && image.width == shape.width;
-  return fits ? std::move(image) : resize(image, shape.height, shape.width);
+  return fits ? std::move(image) : formats::resize(image, shape.height, shape.width);
 }
 
 RealPixels real_pixels(const Sidecar& sidecar) {
@@ -93,4 +96,4 @@ Tensor quantize_input(const Tensor& float_nhwc, const Value& value) {
   return quantized;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

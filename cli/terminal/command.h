@@ -10,7 +10,7 @@
 #include "cli/terminal/declarations.h"
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // The steps of a command, with the options that its declarations have filled.
 using Steps = std::function<ExitCode(Context&)>;
@@ -34,4 +34,4 @@ Steps command_of(Declarations& declared) {
 
 using CommandTable = std::span<const CommandRow* const>;
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -10,7 +10,7 @@
 #include "cli/terminal/usage_error.h"
 #include "formats/text/yaml.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 [[noreturn]] void unknown_option(const CLI::App& app, const std::string& command,
@@ -201,4 +201,4 @@ ParsedCommandLine parse_command_line(CommandTable commands, const std::vector<st
   return parsed;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

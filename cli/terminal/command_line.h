@@ -8,7 +8,7 @@
 
 #include "cli/terminal/command.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What parsing came to: steps to run, or text to print (--help, --version) and leave.
 struct ParsedCommandLine {
@@ -21,4 +21,4 @@ struct ParsedCommandLine {
 // missing or malformed value, or options that exclude each other.
 ParsedCommandLine parse_command_line(CommandTable commands, const std::vector<std::string>& argv);
 
-}  // namespace qsim
+}  // namespace qsim::cli

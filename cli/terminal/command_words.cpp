@@ -6,7 +6,7 @@
 #include "cli/terminal/usage_error.h"
 #include "formats/text/yaml.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr std::string_view kGolden = "golden";
@@ -116,7 +116,7 @@ bool is_help(const std::vector<std::string>& words, std::size_t i) {
   return i < words.size() && (words[i] == "--help" || words[i] == "-h");
 }
 
-std::ptrdiff_t at(std::size_t index) { return static_cast<std::ptrdiff_t>(index); }
+std::ptrdiff_t offset_of(std::size_t index) { return static_cast<std::ptrdiff_t>(index); }
 
 }  // namespace
 
@@ -144,8 +144,8 @@ std::pair<const CommandRow*, std::vector<std::string>> split_command(
   const bool two_words = rest[i] == kGolden;
   const CommandRow& row = two_words ? golden_row(commands, i + 1 < rest.size() ? rest[i + 1] : "")
                                     : command_row(commands, rest[i]);
-  rest.erase(rest.begin() + at(i), rest.begin() + at(i + (two_words ? 2 : 1)));
+  rest.erase(rest.begin() + offset_of(i), rest.begin() + offset_of(i + (two_words ? 2 : 1)));
   return {&row, rest};
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

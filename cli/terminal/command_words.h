@@ -8,7 +8,7 @@
 
 #include "cli/terminal/command.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What `qsim --help` prints, or `qsim golden --help` (the commands whose first word is `golden`),
 // where `argv` asks for one of them: options of every command may come before it, anything after.
@@ -24,4 +24,4 @@ bool is_command_word(CommandTable commands, const std::string& word);
 std::pair<const CommandRow*, std::vector<std::string>> split_command(
     CommandTable commands, const std::vector<std::string>& argv);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 void write_stdout(const std::string& text) {
@@ -49,9 +49,9 @@ void Context::print_to(const std::string& place, const std::string& text) {
   }
 }
 
-void Context::print(const Sheet& sheet) {
-  if (has_json()) print_json(sheet_json(sheet));
-  print(sheet_text(sheet));
+void Context::print(const report::Sheet& sheet) {
+  if (has_json()) print_json(report::sheet_json(sheet));
+  print(report::sheet_text(sheet));
 }
 
 void Context::progress(const std::string& line) {
@@ -69,12 +69,12 @@ void Context::write_file(const std::filesystem::path& path, std::string_view con
   interrupt_.write_file(path, content);
 }
 
-std::unique_ptr<FileReplacement> Context::begin_file(const std::filesystem::path& path,
-                                                     FileReplacement::Writer writer) {
+std::unique_ptr<formats::FileReplacement> Context::begin_file(
+    const std::filesystem::path& path, formats::FileReplacement::Writer writer) {
   return interrupt_.begin_file(path, writer);
 }
 
-void Context::keep_file(FileReplacement& file) { interrupt_.keep_file(file); }
+void Context::keep_file(formats::FileReplacement& file) { interrupt_.keep_file(file); }
 
 void Context::make_folder(const std::filesystem::path& path) {
   if (interrupt_.make_folder(path)) return;
@@ -92,4 +92,4 @@ void Context::require_output(const std::filesystem::path& file) const {
   interrupt_.require_writable(file);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

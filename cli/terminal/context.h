@@ -10,7 +10,7 @@
 #include "cli/terminal/output_files.h"
 #include "report/sheet.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 class Context {
  public:
@@ -34,15 +34,15 @@ class Context {
   void print_to(const std::string& place, const std::string& text);
   void print_json(const std::string& json) { print_to(options_.json, json); }
   // Both, of a sheet; the file first, so that it is there when nobody reads stdout to its end.
-  void print(const Sheet& sheet);
+  void print(const report::Sheet& sheet);
   // A line on stderr, unless --quiet; nothing in the first second, so that short runs stay silent,
   // and at most one every two seconds. An interrupt's line repeats the last one.
   void progress(const std::string& line);
   // Both, of a sheet whose numbers carry their units for people: `make(json)` makes it.
   template <typename Make>
   void print_both(Make make) {
-    print_json(sheet_json(make(true)));
-    print(sheet_text(make(false)));
+    print_json(report::sheet_json(make(true)));
+    print(report::sheet_text(make(false)));
   }
   // A line on stderr that the user should see: "qsim: note: ...".
   void note(const std::string& line);
@@ -53,9 +53,9 @@ class Context {
   void write_file(const std::filesystem::path& path, std::string_view content);
   // A file that comes in parts: `writer` writes it under its temporary() name, before keep_file
   // gives it its own.
-  std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path,
-                                              FileReplacement::Writer writer);
-  void keep_file(FileReplacement& file);
+  std::unique_ptr<formats::FileReplacement> begin_file(const std::filesystem::path& path,
+                                                       formats::FileReplacement::Writer writer);
+  void keep_file(formats::FileReplacement& file);
   // A file that grows while the command works: an interrupt's line names it.
   void count_as_kept(const std::filesystem::path& path) { interrupt_.count_as_kept(path); }
   // An interrupt does not end the command, which looks at is_stopping() often instead
@@ -95,4 +95,4 @@ auto timed(double& seconds, Work work) {
   return work();
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

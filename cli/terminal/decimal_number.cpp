@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string>
 
-namespace qsim {
+namespace qsim::cli {
 
 std::optional<std::uint64_t> decimal_number(std::string_view text) {
   std::uint64_t value = 0;
@@ -29,4 +29,4 @@ std::optional<double> decimal_fraction(std::string_view text, int exponent) {
   return value;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

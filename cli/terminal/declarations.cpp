@@ -8,8 +8,9 @@
 
 #include "cli/terminal/decimal_number.h"
 #include "cli/terminal/usage_error.h"
+#include "core/base/words.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 [[noreturn]] void refuse_value(const std::string& name, const std::string& found,
@@ -40,12 +41,6 @@ Words split(const std::string& name, const std::string& text) {
     begin = end + 1;
   }
   return values;
-}
-
-std::string joined(const Words& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
 }
 
 }  // namespace
@@ -243,4 +238,4 @@ void Declarations::declare_outputs() {
   flag("--quiet", outputs_.quiet, "write no progress and no notes to stderr");
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qsim {
+namespace qsim::cli {
 
 // What a command reads because of an option; cli/commands/files_read.cpp knows the companions of
 // each (a model's sidecar, the pictures of a folder).
@@ -184,4 +184,4 @@ std::string choice_text(const Words& words);
 // Whether `word` is one of them: "" or what is wrong, for a row's `refusal`.
 std::string refusal_of(const std::string& word, const Words& words);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -7,7 +7,7 @@
 
 #include "formats/files/temporary_files.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,7 +50,7 @@ FilePlace place_of(const fs::path& given) {
     path = followed(given);
     const bool is_named = path.has_filename();  // not "folder/"
     const fs::path whole = is_named ? path : path.parent_path();
-    const fs::path folder = fs::absolute(folder_of(whole), error);
+    const fs::path folder = fs::absolute(formats::folder_of(whole), error);
     if (!error) place.path = fs::weakly_canonical(folder, error) / whole.filename();
   }
   if (!error) return place;
@@ -77,4 +77,4 @@ bool is_beneath(const fs::path& path, const fs::path& folder) {
          folder.end();
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-namespace qsim {
+namespace qsim::cli {
 
 struct FilePlace {
   std::filesystem::path path;  // without links, but of a last part that does not exist
@@ -27,4 +27,4 @@ bool same(const FilePlace& a, const FilePlace& b);
 // Whether `path` is `folder` or something in it; both as FilePlace::path has them.
 bool is_beneath(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -17,7 +17,9 @@
 #include "formats/files/memory.h"
 #include "formats/files/temporary_files.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::FileReplacement;
 namespace {
 
 // nohup has SIGHUP ignored, a shell SIGINT of a job in the background; both mean it.
@@ -92,9 +94,10 @@ InterruptWatch::InterruptWatch() {
   const int error = start_thread(wait_for_signal, this);
   if (error == 0) return;
   if (error == EAGAIN && !has_memory_for_a_thread()) {
-    throw_bad_input("no memory for a thread" + memory_limit_text() + " (docs/reference/limits.md)");
+    throw_bad_input("no memory for a thread" + formats::memory_limit_text() +
+                    " (docs/reference/limits.md)");
   }
-  throw_bad_input("no thread can be started here: " + error_reason(error));
+  throw_bad_input("no thread can be started here: " + formats::error_reason(error));
 }
 
 std::unique_ptr<FileReplacement> InterruptWatch::begin_file(const std::filesystem::path& path,
@@ -119,19 +122,19 @@ void InterruptWatch::keep_file(FileReplacement& file) {
 }
 
 void InterruptWatch::write_file(const std::filesystem::path& path, std::string_view content) {
-  if (is_written_in_place(path)) return write_file_atomically(path, content);
+  if (formats::is_written_in_place(path)) return formats::write_file_atomically(path, content);
   const std::unique_ptr<FileReplacement> file = begin_file(path, FileReplacement::Writer::kOwn);
   file->write(content);
   keep_file(*file);
 }
 
 void InterruptWatch::require_writable(const std::filesystem::path& path) {
-  if (!is_written_in_place(path)) begin_file(path, FileReplacement::Writer::kOwn);
+  if (!formats::is_written_in_place(path)) begin_file(path, FileReplacement::Writer::kOwn);
 }
 
 bool InterruptWatch::make_folder(const std::filesystem::path& path) {
   const std::lock_guard lock(mutex_);
-  for (const LockedFolder& folder : folders_) {
+  for (const formats::LockedFolder& folder : folders_) {
     if (folder.is_at(path)) return folder.is_locked();
   }
   return folders_.emplace_back(path, made_folders_).is_locked();
@@ -151,7 +154,7 @@ void InterruptWatch::remove_empty_made() {
 }
 
 void InterruptWatch::remove_temporaries() {
-  for (const std::filesystem::path& file : temporaries_) remove_temporary(file);
+  for (const std::filesystem::path& file : temporaries_) formats::remove_temporary(file);
 }
 
 void InterruptWatch::count_as_kept(const std::filesystem::path& path) {
@@ -212,4 +215,4 @@ void InterruptWatch::leave() {
   ::_exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

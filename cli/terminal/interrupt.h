@@ -16,7 +16,7 @@
 #include "formats/files/file_replacement.h"
 #include "formats/files/locked_folder.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Holds the signals back in the calling thread and in those that it makes later, until an
 // InterruptWatch answers them. The first thing that main does: one that comes earlier ends the
@@ -33,9 +33,9 @@ class InterruptWatch {
   void write_file(const std::filesystem::path& path, std::string_view content);
   // The same in two steps, for a file that comes in parts, or that another writer makes, under the
   // name temporary().
-  std::unique_ptr<FileReplacement> begin_file(const std::filesystem::path& path,
-                                              FileReplacement::Writer writer);
-  void keep_file(FileReplacement& file);
+  std::unique_ptr<formats::FileReplacement> begin_file(const std::filesystem::path& path,
+                                                       formats::FileReplacement::Writer writer);
+  void keep_file(formats::FileReplacement& file);
 
   // Throws the Error that write_file would throw for the path's folder or kind, so that it comes
   // before a long run and not after it. Leaves no file of its own, and does not change this one.
@@ -76,9 +76,9 @@ class InterruptWatch {
   std::size_t kept_ = 0;    // files that are whole and on the disk
   std::string last_kept_;
   std::string progress_;
-  std::list<LockedFolder> folders_;
+  std::list<formats::LockedFolder> folders_;
   std::vector<std::filesystem::path> made_folders_;  // parents first
   std::vector<std::filesystem::path> temporaries_;   // of files that are not whole yet
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "cli/terminal/file_place.h"
 #include "cli/terminal/usage_error.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -203,4 +203,4 @@ void require_kept(NamedOutputs named, std::span<const ReadFile> files) {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

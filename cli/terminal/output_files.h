@@ -9,7 +9,7 @@
 
 #include "cli/terminal/declarations.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Files are the same by device and inode where they exist, and by folder and name where they do
 // not. A folder of output counts with every file that the command can write into it. Standard
@@ -45,4 +45,4 @@ struct ReadFile {
 // No output may replace one of `files`, which the command reads (cli/commands/files_read.h).
 void require_kept(NamedOutputs named, std::span<const ReadFile> files);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,7 +8,7 @@
 #include "core/machine/command_streams.h"
 #include "formats/traces/layer_trace.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,7 +57,7 @@ void make_output_folder(Context& context, const fs::path& folder) {
 
 void require_only_vectors(const fs::path& folder) {
   require_without(folder, kRunFile, "the results of a run");
-  require_without(folder, kLayerTraceFile, "a layer trace");
+  require_without(folder, formats::kLayerTraceFile, "a layer trace");
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -7,7 +7,7 @@
 
 #include "cli/terminal/context.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Whether a command may write a file of that name into its folder: `run --out`, `golden run --out`,
 // `eval --out`, `export-vectors --out`. Of --dump-layers that is is_layer_trace_file
@@ -31,4 +31,4 @@ void require_only_vectors(const std::filesystem::path& folder);  // of `export-v
 // For all other commands: makes the folder (Context::make_folder), where it is not "".
 void make_output_folder(Context& context, const std::filesystem::path& folder);
 
-}  // namespace qsim
+}  // namespace qsim::cli

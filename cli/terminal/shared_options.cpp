@@ -6,7 +6,7 @@
 #include "core/base/limits.h"
 #include "core/machine/isa/commands.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 const Words kRoundings = {"float32", "half_even", "half_up", "floor"};
@@ -227,4 +227,4 @@ OptionRow& declare_vector(Declarations& declared, std::string& vector) {
                        "instructions of the CPU");
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

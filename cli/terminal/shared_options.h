@@ -8,7 +8,7 @@
 
 #include "cli/terminal/declarations.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 inline constexpr const char* kDefaultConfig = "pe16x16";
 
@@ -105,4 +105,4 @@ void require_engines_once(const Words& engines);
 // Instructions of the CPU, of golden's kernels.
 OptionRow& declare_vector(Declarations& declared, std::string& vector);
 
-}  // namespace qsim
+}  // namespace qsim::cli

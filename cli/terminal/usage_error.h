@@ -5,10 +5,10 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 [[noreturn]] inline void usage_error(const std::string& message) {
   throw Error(ExitCode::kUsage, message);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

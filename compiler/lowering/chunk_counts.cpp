@@ -5,7 +5,7 @@
 #include "core/base/checked_math.h"
 #include "core/machine/isa/command_fields.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 constexpr std::int64_t kMostPlanes = max_of<Execute>("planes");
@@ -124,4 +124,4 @@ ChunkCounts count_chunks(const LayerGeometry& g, std::int64_t planes, const Mapp
   return counts;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

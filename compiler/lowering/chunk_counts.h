@@ -4,7 +4,7 @@
 
 #include "compiler/lowering/mapping.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 struct ChunkCounts {
   std::int64_t acts = 0;
@@ -28,4 +28,4 @@ struct ChunkCounts {
 ChunkCounts count_chunks(const LayerGeometry& geometry, std::int64_t planes,
                          const Mapping& mapping);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // `value`, which must be in 0..2^32-1; anything else is a bug of the lowering.
 template <typename T>
@@ -16,4 +16,4 @@ std::uint32_t command_field(T value) {
   return static_cast<std::uint32_t>(value);
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -12,7 +12,7 @@
 #include "compiler/lowering/mapper_options.h"
 #include "compiler/passes/refusal.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Mappings that were chosen, by what they depend on (layer_key() in compiler/lowering/mapper.h):
 // networks have equal layers, and a network is planned more than once.
@@ -60,4 +60,4 @@ struct CompileOptions {
   std::shared_ptr<KnownMappings> known = std::make_shared<KnownMappings>();
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

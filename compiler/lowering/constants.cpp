@@ -6,7 +6,7 @@
 #include "compiler/lowering/loop_nest.h"
 #include "core/machine/isa/parameter_block.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // For each lane of the reduction (plane * array_rows + row) its index in the weights' depth, or -1
@@ -276,4 +276,4 @@ DramSegment pack_table(const PlannedLayer& planned) {
   return segment;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -8,7 +8,7 @@
 #include "compiler/lowering/memory_plan.h"
 #include "core/machine/program.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // A part of one layer's weights that lowering does not read again: bytes [begin, end).
 struct SpentWeights {
@@ -35,4 +35,4 @@ DramSegment pack_params(const PlannedLayer& planned, const ArchConfig& arch);
 // Of a layer that has a table.
 DramSegment pack_table(const PlannedLayer& planned);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

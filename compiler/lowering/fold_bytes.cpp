@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // The bytes at `from`, from + pitch, ... side by side.
@@ -115,4 +115,4 @@ void pack_neighbouring_planes(const FoldWeights& fold, std::int8_t* to) {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

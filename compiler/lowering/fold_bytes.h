@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Where the weights of a fold's first plane are: that of column c and row r is at
 // from[c * pitch + depth[r]]. There are all of `rows` x `columns`, both powers of two of at
@@ -25,4 +25,4 @@ void pack_fold(const FoldWeights& fold, std::int8_t* to);
 inline constexpr std::int64_t kPlanesAtOnce = 16;
 void pack_neighbouring_planes(const FoldWeights& fold, std::int8_t* to);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -4,7 +4,7 @@
 
 #include "compiler/lowering/command_field.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 Post common_post(const LayerGeometry& g) {
   Post p;
@@ -93,4 +93,4 @@ Origin LayerCommands::origin(std::int32_t layer, std::int64_t index, const Tile&
   return o;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -8,7 +8,7 @@
 #include "compiler/lowering/step_transfers.h"
 #include "core/machine/program.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // The fields that all POSTs of a layer have in common, but for rounding and levels.
 Post common_post(const LayerGeometry& geometry);
@@ -42,4 +42,4 @@ class LayerCommands {
   StepTransfers transfers_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

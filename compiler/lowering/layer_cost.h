@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace qsim {
+namespace qsim::compiler {
 
 struct LayerCost {
   std::uint64_t cycles = 0;  // from the boundary to the last STORE's done
@@ -17,4 +17,4 @@ struct LayerCost {
   bool operator==(const LayerCost&) const = default;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -7,7 +7,7 @@
 #include "compiler/lowering/loop_nest.h"
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 std::uint64_t count(std::int64_t n) { return static_cast<std::uint64_t>(n); }
@@ -185,4 +185,4 @@ EnergyEvents LayerEvents::exact(const Mapping& m, const LayerBytes& bytes) const
   return events;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

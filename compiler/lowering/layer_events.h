@@ -15,7 +15,7 @@
 #include "compiler/lowering/layer_sums.h"
 #include "core/machine/energy_events.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 class LayerEvents {
  public:
@@ -49,4 +49,4 @@ class LayerEvents {
   EnergyEvents posts_and_stores_;  // the same for all mappings, but for post_parameters
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -7,7 +7,7 @@
 
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // Lanes of a flattened picture as it lies in DRAM, unused lanes of the last block included.
@@ -202,4 +202,4 @@ Range input_range(Range conv, Range kernel, std::int64_t stride, std::int64_t di
   return {first, std::clamp<std::int64_t>(end, first + 1, in_size)};
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

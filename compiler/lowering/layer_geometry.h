@@ -11,7 +11,7 @@
 #include "core/base/checked_math.h"
 #include "core/machine/arch_config.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Pixels are (row, column) positions of one picture. Where rows are vectors, the whole batch is one
 // "picture".
@@ -81,4 +81,4 @@ Range conv_range(Range out, std::int64_t pool_kernel, std::int64_t pool_stride,
 Range input_range(Range conv, Range kernel, std::int64_t stride, std::int64_t dilation,
                   std::int64_t pad, std::int64_t in_size);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -9,7 +9,7 @@
 
 #include "compiler/passes/window_counts.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // [begin, end)
 struct Range {
@@ -103,4 +103,4 @@ struct AddLayer {
   OperandPlane operand_plane(std::int64_t plane, std::int64_t granule_planes) const;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

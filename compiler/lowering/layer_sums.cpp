@@ -5,7 +5,7 @@
 #include "compiler/lowering/post_parts.h"
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 Range conv_under(const LayerGeometry& g, Axis axis, Range out) {
@@ -276,4 +276,4 @@ std::int64_t LayerSums::fill_and_drain(Dataflow dataflow) const {
   return static_cast<std::int64_t>(terms.fill + terms.drain);
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -10,7 +10,7 @@
 #include "compiler/lowering/memory_plan.h"
 #include "core/machine/timing_model.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // One axis of the ofmap cut into parts of `size` positions, the last one smaller.
 struct AxisCut {
@@ -99,4 +99,4 @@ class LayerSums {
   const ArchConfig& arch_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -6,12 +6,12 @@
 #include "compiler/lowering/schedule.h"
 #include "sim/recurrence/recurrence.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 class CostSink : public CommandSink {
  public:
-  explicit CostSink(const ArchConfig& arch) : recurrence_(arch, TokenCounts{}) {}
+  explicit CostSink(const ArchConfig& arch) : recurrence_(arch, sim::TokenCounts{}) {}
 
   void add(const Load& load, const Tokens& tokens, const CommandPlace&) override {
     time(load, tokens);
@@ -63,7 +63,7 @@ class CostSink : public CommandSink {
     return recurrence_.add(fields, {tokens.wait, tokens.signal});
   }
 
-  Recurrence recurrence_;
+  sim::Recurrence recurrence_;
   std::array<std::uint64_t, 4> read_bytes_{};  // by LOAD's `memory`
   std::uint64_t write_bytes_ = 0;
   std::uint64_t commands_ = 0;
@@ -144,4 +144,4 @@ std::optional<LayerCost> cost_within(const PlannedLayer& planned, const Mapping&
   return cost;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -10,7 +10,7 @@
 #include "compiler/lowering/layer_cost.h"
 #include "compiler/lowering/memory_plan.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // `mapping` must be valid for the layer (find_fault); `planned.mapping` is not read, and neither
 // are addresses of `planned`, so they may still be 0. The time grows with the number of commands.
@@ -40,4 +40,4 @@ std::optional<LayerCost> cost_within(const PlannedLayer& planned, const Mapping&
                                      std::int64_t most_cycles, std::int64_t& commands,
                                      const std::function<bool()>& is_over = nullptr);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

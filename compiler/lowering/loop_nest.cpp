@@ -5,7 +5,7 @@
 #include "compiler/lowering/post_parts.h"
 #include "core/machine/isa/command_fields.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 constexpr std::int64_t kMaxPlanes = max_of<Execute>("planes");
@@ -284,4 +284,4 @@ void WeightLoads::next() {
   } while (!at_end_ && !pass_.loads_weights);
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

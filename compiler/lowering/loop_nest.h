@@ -18,7 +18,7 @@
 #include "compiler/lowering/mapping.h"
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // A psum tile: ofmap positions of one picture, and the psum positions under them.
 struct Tile {
@@ -310,4 +310,4 @@ bool LoopNest::visit_pass(const Pass& pass, Visit& visit) const {
   return true;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

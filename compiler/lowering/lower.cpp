@@ -2,7 +2,7 @@
 
 #include "compiler/lowering/schedule.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // The mapping for people; ", taps" where the host lays the window's taps side by side.
@@ -114,4 +114,4 @@ Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig&
   return program;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -7,7 +7,7 @@
 #include "compiler/lowering/memory_plan.h"
 #include "core/machine/program.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // The program without its segments, which are weights and parameters: all commands are there.
 // Throws Error (exit code 4) naming the layer when a command does not fit its 256 bits.
@@ -18,4 +18,4 @@ Program lower_commands(const std::string& name, const MemoryPlan& plan, const Ar
 Program lower(const std::string& name, const MemoryPlan& plan, const ArchConfig& arch,
               const OnSpentWeights& on_spent);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -10,7 +10,7 @@
 #include "compiler/lowering/tile_sizes.h"
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 [[noreturn]] void does_not_fit(const PlannedLayer& planned, const ArchConfig& arch) {
@@ -123,4 +123,4 @@ LayerBounds layer_bounds(const PlannedLayer& planned, const ArchConfig& arch) {
   return bounds;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

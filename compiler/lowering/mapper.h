@@ -10,7 +10,7 @@
 #include "compiler/lowering/mapper_options.h"
 #include "core/machine/layer_bounds.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // The best mapping of a layer. `planned.mapping` is not read. Throws Error (exit code 4), naming
 // the layer, when no mapping fits the accelerator: with what the smallest psum tile needs and what
@@ -24,4 +24,4 @@ std::vector<std::int64_t> layer_key(const PlannedLayer& planned, const ArchConfi
 
 LayerBounds layer_bounds(const PlannedLayer& planned, const ArchConfig& arch);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -9,7 +9,7 @@
 #include "core/machine/energy_table.h"
 #include "core/machine/mapping.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // docs/reference/mapping.md#what-is-best defines each.
 enum class Objective : std::uint8_t {
@@ -54,4 +54,4 @@ struct MappedLayer {
   bool is_complete = true;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

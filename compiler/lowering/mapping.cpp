@@ -5,7 +5,7 @@
 #include "compiler/lowering/loop_nest.h"
 #include "core/machine/isa/command_fields.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // What one command can count: rows and columns of a tile, and the channel blocks of a LOAD, which
@@ -211,4 +211,4 @@ std::string short_text(const LayerGeometry& g, const Mapping& m) {
   return text;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

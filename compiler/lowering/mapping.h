@@ -8,7 +8,7 @@
 #include "compiler/lowering/layer_geometry.h"
 #include "core/machine/mapping.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // The most slots of a scratchpad: its tokens are counted in a semaphore.
 inline constexpr std::int64_t kMostSlots = kSemaphoreMax;
@@ -56,4 +56,4 @@ MemoryParts memory_parts(const LayerGeometry& geometry, const Mapping& mapping,
 // "8x32 x4 blocks": rows and columns of a psum tile, and column blocks; for people.
 std::string short_text(const LayerGeometry& geometry, const Mapping& mapping);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

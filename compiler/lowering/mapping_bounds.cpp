@@ -1,6 +1,6 @@
 #include "compiler/lowering/mapping_bounds.h"
 
-namespace qsim {
+namespace qsim::compiler {
 MappingBounds::MappingBounds(const PlannedLayer& planned, const ArchConfig& arch,
                              const AxisCut& rows, const AxisCut& cols)
     : g_(planned.geometry),
@@ -176,4 +176,4 @@ std::int64_t MappingBounds::act_use_cycles(const Mapping& m, const ChunkCounts& 
   return std::max(array_, chunks.acts * tiles * (array_ / parts) * (parts - 1));
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

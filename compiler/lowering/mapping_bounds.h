@@ -33,7 +33,7 @@
 #include "compiler/lowering/layer_sums.h"
 #include "compiler/lowering/layer_timing.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 struct MappingSums {
   LayerBytes bytes;
@@ -107,4 +107,4 @@ class MappingBounds {
   std::int64_t input_rows_ = 0;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

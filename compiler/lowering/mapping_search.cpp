@@ -8,7 +8,7 @@
 #include "compiler/lowering/search_candidates.h"
 #include "compiler/lowering/tile_sizes.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // The fast search: a bounded number of timings, of the mappings that the bounds rank first.
@@ -386,4 +386,4 @@ std::optional<MappedLayer> search_mappings(const PlannedLayer& planned, const Ar
   return LayerSearch(planned, arch, options).run();
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -5,10 +5,10 @@
 
 #include "compiler/lowering/mapper.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // The best mapping of a layer, by the options; nothing where none fits the accelerator.
 std::optional<MappedLayer> search_mappings(const PlannedLayer& planned, const ArchConfig& arch,
                                            const MapperOptions& options);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

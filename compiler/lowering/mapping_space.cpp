@@ -4,7 +4,7 @@
 
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // The layer's first weights are not hidden: a small chunk lets the array begin.
@@ -216,4 +216,4 @@ std::vector<Mapping> mappings_of(const Chunking& chunking, MappingSearch search)
   return mappings;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

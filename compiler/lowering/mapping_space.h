@@ -9,7 +9,7 @@
 #include "compiler/lowering/mapper.h"
 #include "compiler/lowering/memory_plan.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // What gives 1, 2, 3, ... parts of `whole` that are as equal as multiples of `unit` can be; the
 // largest first. Each is the size of the largest part.
@@ -44,4 +44,4 @@ void for_each_chunking(const LayerGeometry& geometry, const ArchConfig& arch,
 // The mappings of a chunking: those that differ in slots and in the order of LOADs.
 std::vector<Mapping> mappings_of(const Chunking& chunking, MappingSearch search);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 constexpr std::int64_t kTold = 256;  // timings from one call of on_progress to the next
@@ -96,4 +96,4 @@ MappedLayer MappingTimings::best() const {
   return mapped;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

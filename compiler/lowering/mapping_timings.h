@@ -7,7 +7,7 @@
 #include "compiler/lowering/mapping_bounds.h"
 #include "compiler/lowering/objective.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 class MappingTimings {
  public:
@@ -61,4 +61,4 @@ class MappingTimings {
   bool has_ended_ = false;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

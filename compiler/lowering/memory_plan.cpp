@@ -7,10 +7,8 @@
 #include "core/base/checked_math.h"
 #include "core/base/limits.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
-
-constexpr std::int64_t kRegionAlignment = 4096;  // a burst never needs to cross a 4 KiB line
 
 void check_end(std::int64_t end, const std::string& what) {
   if (end <= kMaxDramBytes) return;
@@ -168,4 +166,4 @@ MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& 
   return plan;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -8,7 +8,7 @@
 #include "compiler/lowering/compile_options.h"
 #include "compiler/lowering/mapping.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // One layer with everything that lowering decided about it.
 struct PlannedLayer {
@@ -48,4 +48,4 @@ std::int64_t packed_weight_bytes(const LayerGeometry& geometry, const ArchConfig
 MemoryPlan plan_memory(const std::vector<FusedLayer>& layers, const ArchConfig& arch,
                        const CompileOptions& options = {});
 
-}  // namespace qsim
+}  // namespace qsim::compiler

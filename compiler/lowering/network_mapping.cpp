@@ -10,7 +10,7 @@
 #include "core/base/nearest_name.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 std::string in_front(const std::string& place) { return place.empty() ? "" : place + ": "; }
@@ -187,4 +187,4 @@ void choose_mappings(std::span<PlannedLayer> layers, const ArchConfig& arch,
   NetworkMapper(layers, arch, options).run();
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

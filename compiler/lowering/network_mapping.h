@@ -6,7 +6,7 @@
 
 #include "compiler/lowering/memory_plan.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Sets the mapping of each layer; nothing else of `layers` changes, and their addresses may still
 // be 0. With options.mixes_dataflows each layer has the best of its three dataflows, or all layers
@@ -17,4 +17,4 @@ namespace qsim {
 void choose_mappings(std::span<PlannedLayer> layers, const ArchConfig& arch,
                      const CompileOptions& options);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/machine/energy.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 double value_of(const Score& score, Objective objective) {
   if (objective != Objective::kEdp) return score.amount;
@@ -71,4 +71,4 @@ double ObjectiveAmount::bytes_of(const LayerBytes& bytes, std::int64_t commands)
   return static_cast<double>(bytes.all() + (with_commands ? kCommandBytes * commands : 0));
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -8,7 +8,7 @@
 #include "compiler/lowering/layer_events.h"
 #include "compiler/lowering/mapper_options.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // What a command counts for where a search by kCycles compares bytes: a mapping that saves a byte
 // of DRAM with a command more saves nothing, because engines and test benches work on every
@@ -73,4 +73,4 @@ class ObjectiveAmount {
   LayerEvents events_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 using Runs = std::vector<CountedRun>;
@@ -90,4 +90,4 @@ PostCounts count_posts(const LayerGeometry& g, std::int64_t tile_rows, std::int6
   return counts;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -4,7 +4,7 @@
 
 #include "compiler/lowering/layer_geometry.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 struct PostPart {
   Range out_y, out_x;       // of the ofmap
@@ -26,4 +26,4 @@ struct PostCounts {
 PostCounts count_posts(const LayerGeometry& geometry, std::int64_t tile_rows,
                        std::int64_t tile_cols);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -16,7 +16,7 @@
 #include "compiler/lowering/command_field.h"
 #include "compiler/lowering/schedule_tokens.h"
 
-namespace qsim {
+namespace qsim::compiler {
 Schedule::Schedule(const PlannedLayer& planned, const Mapping& mapping, const ArchConfig& arch,
                    const Boundary& boundary, CommandSink& sink)
     : planned_(planned),
@@ -181,4 +181,4 @@ void Schedule::add_weight_load() {
   weights_.next();
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -9,7 +9,7 @@
 
 #include "compiler/lowering/layer_commands.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // The compiler's use of the semaphores; docs/reference/isa.md lists which unit raises and lowers
 // each.
@@ -134,4 +134,4 @@ class Schedule {
   std::int64_t posts_block_ = -1;   // of the last of them
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -5,7 +5,7 @@
 #include "compiler/lowering/schedule.h"
 #include "compiler/lowering/schedule_tokens.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // The parameters, POSTs and STOREs of the turns that have ended come after the LOADs of the next
 // step: late enough that parameters do not hold up weights, early enough that POST has them.
@@ -122,4 +122,4 @@ void Schedule::add_store(Tile tile, const PostPart& part, const CommandPlace& pl
   sink_.add(store, tokens(mask(Token::kOutReady), signals), place);
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -3,7 +3,7 @@
 
 #include "compiler/lowering/schedule.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 constexpr std::uint16_t mask(Token token) {
   return static_cast<std::uint16_t>(1u << static_cast<unsigned>(token));
@@ -23,4 +23,4 @@ constexpr Tokens tokens(unsigned wait_mask, unsigned signal_mask) {
   return {static_cast<std::uint16_t>(wait_mask), static_cast<std::uint16_t>(signal_mask)};
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 template <typename Before>
@@ -49,4 +49,4 @@ std::vector<Candidate*> in_order_of_rank(Candidates& candidates) {
                   [](const Candidate* a, const Candidate* b) { return a->rank() < b->rank(); });
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

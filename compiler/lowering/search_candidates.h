@@ -10,7 +10,7 @@
 #include "compiler/lowering/objective.h"
 #include "compiler/lowering/tile_sizes.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // A chunking. Its mappings have no fewer cycles and no smaller value of the objective.
 struct Candidate {
@@ -51,4 +51,4 @@ class CandidateSource {
 std::vector<Candidate*> in_order_of_cycles(Candidates& candidates);
 std::vector<Candidate*> in_order_of_rank(Candidates& candidates);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -2,7 +2,7 @@
 
 #include "compiler/lowering/command_field.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 Range StepTransfers::resident_rows(const Tile& tile, const Range& kernel_rows) const {
   return input_range(tile.conv_y, kernel_rows, g_.window.stride_h, g_.window.dilation_h,
@@ -136,4 +136,4 @@ Store StepTransfers::store(const Tile& tile, std::int64_t block) const {
   return s;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

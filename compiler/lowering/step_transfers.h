@@ -6,7 +6,7 @@
 #include "compiler/lowering/memory_plan.h"
 #include "core/machine/program.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Positions of the ofmap.
 struct OfmapBox {
@@ -45,4 +45,4 @@ class StepTransfers {
   const ArchConfig& arch_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -9,10 +9,8 @@
 
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
-
-constexpr std::int64_t kRegionAlignment = 4096;  // a burst never needs to cross a 4 KiB line
 
 using Tensors = std::span<const TensorLifetime>;
 using Order = std::vector<std::size_t>;
@@ -135,4 +133,4 @@ std::int64_t most_live_bytes(Tensors tensors) {
   return *std::max_element(live.begin(), live.end());
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

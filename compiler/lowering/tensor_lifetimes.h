@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
-namespace qsim {
+namespace qsim::compiler {
+
+inline constexpr std::int64_t kRegionAlignment = 4096;  // a burst never needs to cross a 4 KiB line
 
 // A tensor of `bytes`, or the tensors that a concatenation has side by side. Layer `first` is the
 // first one that writes it (0 for the network's input), `last` the last one that reads or writes
@@ -38,4 +40,4 @@ DramPlaces place_by_lifetime(std::span<const TensorLifetime> tensors);
 // fewer bytes.
 std::int64_t most_live_bytes(std::span<const TensorLifetime> tensors);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

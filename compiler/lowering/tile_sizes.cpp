@@ -7,7 +7,7 @@
 #include "compiler/lowering/mapping_space.h"
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 TileSizes::TileSizes(const PlannedLayer& planned, const ArchConfig& arch,
                      const MapperOptions& options)
@@ -129,4 +129,4 @@ Mapping smallest_mapping(const LayerGeometry& geometry) {
   return mapping;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

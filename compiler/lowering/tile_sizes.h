@@ -14,7 +14,7 @@
 #include "compiler/lowering/mapper.h"
 #include "compiler/lowering/objective.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // The cuts belong to the TileSizes that the size is of.
 struct TileSize {
@@ -58,4 +58,4 @@ class TileSizes {
 // With the least of every memory: the smallest psum tile and chunks, one slot each.
 Mapping smallest_mapping(const LayerGeometry& geometry);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -1,7 +1,7 @@
 // Which semaphore has which token, by name.
 #include "compiler/lowering/schedule.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 std::array<Semaphore, kSemaphores> token_semaphores() {
   std::array<Semaphore, kSemaphores> semaphores;
@@ -22,4 +22,4 @@ std::array<Semaphore, kSemaphores> token_semaphores() {
   return semaphores;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

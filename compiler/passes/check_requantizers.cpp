@@ -1,10 +1,10 @@
 // Pass 3: refuses what the machine's requantizer does not have.
 #include <algorithm>
-#include <cstdio>
 
 #include "compiler/passes/passes.h"
+#include "core/base/words.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 std::string dyadic_words(const ArchConfig& arch, const Remedies& remedies) {
@@ -14,9 +14,8 @@ std::string dyadic_words(const ArchConfig& arch, const Remedies& remedies) {
 }
 
 std::string scale_words(const Requantizer& requantizer, std::size_t channel) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", static_cast<double>(real_scale(requantizer)));
-  return "scale " + std::string(text) + " of output channel " + std::to_string(channel);
+  return "scale " + number_text(static_cast<double>(real_scale(requantizer)), "%.9g") +
+         " of output channel " + std::to_string(channel);
 }
 
 // A scale that no shift is, whatever the rounding.
@@ -81,4 +80,4 @@ void check_requantizers(const std::vector<FusedLayer>& layers, const ArchConfig&
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -2,7 +2,7 @@
 
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // One axis of a window.
@@ -75,4 +75,4 @@ StridedPool strided_pool(const Layer& layer, const Window& window, const ImageSh
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -5,7 +5,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Whether two taps of the window have input positions between them.
 bool is_dilated(const Window& window);
@@ -22,4 +22,4 @@ struct StridedPool {
 StridedPool strided_pool(const Layer& layer, const Window& window, const ImageShape& input,
                          const ImageShape& output);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -5,7 +5,7 @@
 #include "compiler/passes/window_limits.h"
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // Cycles a pixel costs: of the array for all column blocks, or of the bus for its bytes.
@@ -51,4 +51,4 @@ void fold_first_layer_taps(std::vector<FusedLayer>& layers, const ArchConfig& ar
   layer.window = Window{};
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -6,7 +6,7 @@
 
 #include "compiler/passes/passes.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
@@ -95,4 +95,4 @@ void fold_zero_points(std::vector<FusedLayer>& layers, Refusals& refusals) {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -13,7 +13,7 @@
 #include "core/network/layer_arithmetic.h"
 #include "core/network/operation_checks.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 // Who reads a tensor of a graph, and who writes it.
@@ -421,4 +421,4 @@ std::vector<FusedLayer> fuse_layers(const Graph& graph, Refusals& refusals) {
   return layers;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

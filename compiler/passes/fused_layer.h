@@ -17,7 +17,7 @@
 #include "core/network/graph.h"
 #include "core/numerics/requantizer.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 struct FusedLayer {
   enum class Kind : std::uint8_t {
@@ -86,4 +86,4 @@ struct FusedLayer {
   std::int32_t hi = 127;
 };
 
-}  // namespace qsim
+}  // namespace qsim::compiler

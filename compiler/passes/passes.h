@@ -6,7 +6,7 @@
 #include "compiler/passes/fused_layer.h"
 #include "compiler/passes/refusal.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Joins every convolution, fully connected layer, lone max-pool or lone ReLU with the ReLU,
 // max-pool and Flatten layers that alone read its ofmap, whatever lies between them in the file.
@@ -38,4 +38,4 @@ void place_concats(std::vector<FusedLayer>& layers, const ArchConfig& arch);
 // input.
 void fold_first_layer_taps(std::vector<FusedLayer>& layers, const ArchConfig& arch);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

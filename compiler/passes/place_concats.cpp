@@ -4,7 +4,7 @@
 
 #include "compiler/passes/passes.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 using Slices = std::vector<FusedLayer::Slice>;
@@ -80,4 +80,4 @@ void place_concats(std::vector<FusedLayer>& layers, const ArchConfig& arch) {
   ConcatPlaces(layers, arch).place_all();
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -1,6 +1,6 @@
 #include "compiler/passes/refusal.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 void throw_refusals(const Refusals& refusals) {
   if (refusals.empty()) return;
@@ -11,4 +11,4 @@ void throw_refusals(const Refusals& refusals) {
   throw Error(ExitCode::kUnsupportedModel, refusals[0].reason, others);
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/machine/arch_config.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // One layer's reason, and what to do.
 struct Refusal {
@@ -50,4 +50,4 @@ void collect_refusal(Refusals& refusals, Check check) {
 // Does nothing where there is none.
 void throw_refusals(const Refusals& refusals);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

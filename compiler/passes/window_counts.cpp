@@ -4,7 +4,7 @@
 
 #include "core/network/layer_arithmetic.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 void append(std::vector<CountedRun>& runs, std::int64_t at, std::int64_t positions) {
@@ -41,4 +41,4 @@ WindowCounts window_counts(const AveragePool& pool, const ImageShape& input,
   return counts;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

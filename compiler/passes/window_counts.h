@@ -7,7 +7,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Neighbouring ofmap rows (columns) whose windows count equally many rows (columns) of the ifmap.
 struct CountedRun {
@@ -31,4 +31,4 @@ struct WindowCounts {
 WindowCounts window_counts(const AveragePool& pool, const ImageShape& input,
                            const ImageShape& output);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -4,7 +4,7 @@
 
 #include "core/machine/isa/command_fields.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 constexpr std::int64_t kMaxKernelH = max_of<Execute>("kernel_h");
@@ -87,4 +87,4 @@ std::int64_t positions_read(std::int64_t count, std::int64_t kernel, std::int64_
   return read;
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

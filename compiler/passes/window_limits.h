@@ -4,7 +4,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // Whether an EXECUTE runs one tap of the window: its kernel rows and columns are neighbours, and so
 // many at most. So it is where there are input positions between the taps, and in the windows of
@@ -19,4 +19,4 @@ void check_max_pool_window(const Layer& layer, const Window& window);
 std::int64_t positions_read(std::int64_t count, std::int64_t kernel, std::int64_t stride,
                             std::int64_t pad, std::int64_t size);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -3,7 +3,7 @@
 
 #include "compiler/verifier/token_order.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 
 // Each command's fields by themselves: every value must have a meaning. Every value fits its bits,
 // since a program cannot hold one that does not.
@@ -27,4 +27,4 @@ void check_dram(const Program& program, const TokenOrder& order, Violations& vio
 // see, no write overtakes a read, and nothing that was written is lost.
 void check_hazards(const Program& program, const TokenOrder& order, Violations& violations);
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

@@ -4,7 +4,7 @@
 #include "compiler/verifier/for_each_command.h"
 #include "core/machine/isa/parameter_block.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 namespace {
 
 // Reports the fields of one command.
@@ -101,4 +101,4 @@ void check_fields(const Program& program, Violations& violations) {
   });
 }
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

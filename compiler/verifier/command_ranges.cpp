@@ -7,7 +7,7 @@
 #include "compiler/verifier/for_each_command.h"
 #include "core/base/checked_math.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 namespace {
 
 // Positions first..last, both included; empty when last < first.
@@ -317,4 +317,4 @@ void check_ranges(const Program& program, Violations& violations) {
   });
 }
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

@@ -6,7 +6,7 @@
 
 #include "compiler/verifier/violations.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 
 enum class Memory : std::uint8_t {
   kActivation,
@@ -82,4 +82,4 @@ class LocalAccesses {
 // Reports a command that leaves a memory or a half, or moves parts of words or of planes.
 void check_ranges(const Program& program, Violations& violations);
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 
 DramOwners::DramOwners(std::vector<Region>& regions)
     : regions_(regions), successors_(regions.size()) {
@@ -86,4 +86,4 @@ const Region* DramOwners::overwritten(std::int64_t address) const {
   return before == regions_.end() ? nullptr : &*before;
 }
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

@@ -9,7 +9,7 @@
 #include "compiler/verifier/region.h"
 #include "compiler/verifier/violations.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 
 class DramOwners {
  public:
@@ -53,4 +53,4 @@ class DramOwners {
   Region* last_ = nullptr;                  // found in owners_
 };
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

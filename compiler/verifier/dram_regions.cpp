@@ -6,7 +6,7 @@
 #include "core/base/checked_math.h"
 #include "core/base/limits.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 namespace {
 
 // The tensor has this machine's layout and is in the writable area.
@@ -94,4 +94,4 @@ void check_alignment(const Program& program, Violations& violations) {
   }
 }
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

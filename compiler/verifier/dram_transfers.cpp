@@ -7,7 +7,7 @@
 #include "compiler/verifier/region.h"
 #include "core/machine/program_text.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 namespace {
 
 // Calls visit(address) for every run of a LOAD or STORE.
@@ -283,4 +283,4 @@ void check_dram(const Program& program, const TokenOrder& order, Violations& vio
   DramCheck(program, order, violations).run();
 }
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

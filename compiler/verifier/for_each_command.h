@@ -3,7 +3,7 @@
 
 #include "core/machine/program.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 
 template <typename Fields, typename Visit>
 void for_each_command_of(const Program& program, Unit unit, Visit& visit) {
@@ -20,4 +20,4 @@ void for_each_command(const Program& program, Visit visit) {
   for_each_command_of<Store>(program, Unit::kStore, visit);
 }
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

@@ -8,7 +8,7 @@
 #include "core/base/bit_set.h"
 #include "core/machine/program_text.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 namespace {
 
 // The words of one on-chip memory with the commands that wrote and read them last.
@@ -316,4 +316,4 @@ void check_hazards(const Program& program, const TokenOrder& order, Violations& 
   HazardCheck(program, order, violations).run();
 }
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

@@ -10,7 +10,7 @@
 #include "core/base/bit_set.h"
 #include "core/machine/dram_layout.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 
 // A tensor in DRAM as cells of min(R, C) bytes: which of them are stored, and, once that is asked,
 // by which STORE. LOAD and STORE words are whole cells, because R and C are powers of two.
@@ -109,4 +109,4 @@ class Region {
   std::int32_t last_store_ = kNobody;
 };
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

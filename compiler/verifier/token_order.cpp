@@ -5,7 +5,7 @@
 
 #include "core/machine/program_text.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 namespace {
 
 std::size_t number(Unit unit) { return static_cast<std::size_t>(unit); }
@@ -165,4 +165,4 @@ void TokenOrder::check_overflow(std::size_t semaphore) {
   }
 }
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

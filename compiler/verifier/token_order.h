@@ -12,7 +12,7 @@
 
 #include "compiler/verifier/violations.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 
 struct CommandRef {
   Unit unit;
@@ -76,4 +76,4 @@ class TokenOrder {
   std::vector<Unit> sequence_;  // whose next command comes
 };
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

@@ -4,7 +4,7 @@
 #include "compiler/verifier/command_ranges.h"
 #include "core/machine/timing_model.h"
 
-namespace qsim {
+namespace qsim::compiler {
 namespace {
 
 void check_arch(const Program& program, const ArchConfig& arch, verifier::Violations& violations) {
@@ -55,4 +55,4 @@ std::vector<std::string> verify(const Program& program, const ArchConfig& arch) 
   return violations.take();
 }
 
-}  // namespace qsim
+}  // namespace qsim::compiler

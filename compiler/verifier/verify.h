@@ -8,11 +8,11 @@
 
 #include "core/machine/program.h"
 
-namespace qsim {
+namespace qsim::compiler {
 
 // What is wrong, each with unit, command number and origin; empty when the program is good for
 // `arch`. At most 20, and a last line that says so when there were more. Checks that build on one
 // another stop at the first stage with violations: fields and regions, tokens, hazards.
 std::vector<std::string> verify(const Program& program, const ArchConfig& arch);
 
-}  // namespace qsim
+}  // namespace qsim::compiler

@@ -2,7 +2,7 @@
 
 #include "core/machine/program_text.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 namespace {
 
 constexpr std::size_t kReported = 20;
@@ -28,4 +28,4 @@ std::vector<std::string> Violations::take() {
   return std::move(texts_);
 }
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

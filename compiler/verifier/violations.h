@@ -6,7 +6,7 @@
 
 #include "core/machine/program.h"
 
-namespace qsim::verifier {
+namespace qsim::compiler::verifier {
 
 class Violations {
  public:
@@ -25,4 +25,4 @@ class Violations {
   std::size_t count_ = 0;
 };
 
-}  // namespace qsim::verifier
+}  // namespace qsim::compiler::verifier

@@ -30,7 +30,7 @@ constexpr MappingField required(std::string_view name, std::string_view descript
   return row;
 }
 
-constexpr std::array<MappingField, 17> kFields = {{
+constexpr std::array<MappingField, 17> kMappingFields = {{
     field<&Mapping::dataflow>("dataflow", "what stays in the PEs", kDataflowNames),
     required<&Mapping::tile_rows>("tile_rows", "ofmap rows of a psum tile, after pooling"),
     required<&Mapping::tile_cols>("tile_cols", "ofmap columns of a psum tile, after pooling"),
@@ -80,11 +80,11 @@ std::optional<Dataflow> dataflow_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::span<const MappingField> mapping_fields() { return kFields; }
+std::span<const MappingField> mapping_fields() { return kMappingFields; }
 
 std::string mapping_text(const Mapping& mapping) {
   std::string text;
-  for (const MappingField& field : kFields) {
+  for (const MappingField& field : kMappingFields) {
     if (!text.empty()) text += ", ";
     text += std::string(field.name) + ": " + field.text_of(mapping);
   }

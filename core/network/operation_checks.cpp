@@ -1,10 +1,10 @@
 #include "core/network/operation_checks.h"
 
 #include <cmath>
-#include <cstdio>
 
 #include "core/base/checked_math.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/network/layer_arithmetic.h"
 #include "core/network/layer_checks.h"
 
@@ -145,9 +145,8 @@ void check_operands(const Layer& layer, const Add& add, const Operands& operands
   check_clamps(layer, add.lo, add.hi, output);
   if (adder_of(add, *operands[0], *operands[1], output)) return;
   const std::size_t wrong = adder_ratio(*operands[0]->scale, *output.scale) ? 1 : 0;
-  char ratio[32];
-  std::snprintf(ratio, sizeof ratio, "%.9g",
-                static_cast<double>(operands[wrong]->scale->real() / output.scale->real()));
+  const std::string ratio = number_text(
+      static_cast<double>(operands[wrong]->scale->real() / output.scale->real()), "%.9g");
   fail_at(layer, "the scale of operand " + std::to_string(wrong) + " is " + ratio +
                      " times the output's; allowed: 2^" + std::to_string(kLeastLog2Ratio) +
                      " times or more, and less than 2^" + std::to_string(kMostLog2Ratio) +

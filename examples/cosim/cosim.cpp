@@ -42,22 +42,23 @@ std::size_t compare(const qsim::Program& program, const qsim::RunResult& model,
 }
 
 std::size_t co_simulate(const char* config, const char* file) {
-  const qsim::Workload workload = qsim::load_workload(file);
-  const qsim::Program program = qsim::compile(workload.graph, qsim::load_arch_config(config));
+  const qsim::formats::Workload workload = qsim::formats::load_workload(file);
+  const qsim::Program program =
+      qsim::compiler::compile(workload.graph, qsim::formats::load_arch_config(config));
 
   // The RTL: its model from the build folder or the cache, else built now.
-  qsim::RtlModelOptions options;
+  qsim::rtl::RtlModelOptions options;
   options.on_build = print_line;
-  const qsim::RtlModel library(qsim::find_or_build_rtl_model(program.arch, options),
-                               qsim::rtl_parameters(program.arch));
-  const std::unique_ptr<qsim::RtlCore> core = library.make_core();
+  const qsim::rtl::RtlModel library(qsim::rtl::find_or_build_rtl_model(program.arch, options),
+                                    qsim::rtl::rtl_parameters(program.arch));
+  const std::unique_ptr<qsim::rtl::RtlCore> core = library.make_core();
   RtlModule rtl("rtl", *core, program, workload.input);
 
   // The transaction model, with memories of its own. Its run() is the simulation of the whole
   // system.
-  qsim::Accelerator accelerator("accelerator", qsim::best_vector_path());
+  qsim::sim::Accelerator accelerator("accelerator", qsim::sim::best_vector_path());
   qsim::DramMemory dram(program, workload.input);
-  qsim::Scratchpads scratchpads(program.arch);
+  qsim::sim::Scratchpads scratchpads(program.arch);
   qsim::RunResult model;
   model.times = accelerator.run(program, &scratchpads, &dram);
   model.ofmaps = dram.ofmaps();

@@ -10,8 +10,8 @@
 class RtlModule : public sc_core::sc_module {
  public:
   // `core` and `program` must outlive the module.
-  RtlModule(const sc_core::sc_module_name& name, qsim::RtlCore& core, const qsim::Program& program,
-            const qsim::Tensor& input)
+  RtlModule(const sc_core::sc_module_name& name, qsim::rtl::RtlCore& core,
+            const qsim::Program& program, const qsim::Tensor& input)
       : sc_module(name), dram_(program, input), harness_(core, program, dram_, {}) {
     SC_HAS_PROCESS(RtlModule);
     SC_METHOD(tick);
@@ -33,5 +33,5 @@ class RtlModule : public sc_core::sc_module {
   }
 
   qsim::DramMemory dram_;
-  qsim::RtlHarness harness_;
+  qsim::rtl::RtlHarness harness_;
 };

@@ -14,6 +14,9 @@
 namespace {
 
 using namespace qsim;  // NOLINT(google-build-using-namespace): an example of the public names
+using namespace qsim::compiler;
+using namespace qsim::report;
+using namespace qsim::sim;
 
 Tensor random_int8(Shape shape, Random& random) {
   Tensor tensor(DType::kInt8, std::move(shape));
@@ -71,7 +74,7 @@ bool agrees(Engine& engine, const Program& program, const Tensor& input,
             << comparison.mismatches() << " mismatches\n";
   if (comparison.first) std::cout << "  " << divergence_text(*comparison.first) << "\n";
   if (engine.has_time()) {
-    const RunAccount account = qsim::account(program, result.times);
+    const RunAccount account = qsim::report::account(program, result.times);
     std::cout << "  " << account.total_cycles << " cycles, utilization "
               << utilization(account.macs, account.total_cycles, program.arch) << "\n";
   }

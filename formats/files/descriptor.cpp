@@ -9,7 +9,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
@@ -91,4 +91,4 @@ std::string write_error_reason(int error) {
   return error == ENOENT ? "no such folder" : error_reason(error);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace qsim {
+namespace qsim::formats {
 
 // A file descriptor that closes itself; negative: none.
 class Descriptor {
@@ -46,4 +46,4 @@ std::string error_reason(int error);
 // The same for a file that was to be written, whose folder may be missing.
 std::string write_error_reason(int error);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -11,7 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,4 +89,4 @@ void FileBeneath::read(std::int64_t offset, std::span<std::byte> to) const {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

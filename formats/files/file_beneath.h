@@ -11,7 +11,7 @@
 
 #include "formats/files/descriptor.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class FileBeneath {
  public:
@@ -38,4 +38,4 @@ class FileBeneath {
   Identity identity_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

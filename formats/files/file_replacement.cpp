@@ -11,7 +11,7 @@
 #include "core/base/error.h"
 #include "formats/files/temporary_files.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ void FileReplacement::fail(int error) const {
                   (removed ? "its temporary file was removed" : write_error_reason(error)));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -8,7 +8,7 @@
 
 #include "formats/files/descriptor.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class FileReplacement {
  public:
@@ -61,4 +61,4 @@ class FileReplacement {
 // True for a path that is written in place: a device or a pipe. Throws Error for a folder.
 bool is_written_in_place(const std::filesystem::path& path);
 
-}  // namespace qsim
+}  // namespace qsim::formats

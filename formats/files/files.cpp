@@ -12,7 +12,7 @@
 #include "formats/files/file_replacement.h"
 #include "formats/files/memory.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,6 +189,16 @@ void remove_other_files(const fs::path& folder, bool (*is_member)(const std::str
   for (const fs::path& other : others) remove_file(other);
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code unknown;
+  return std::filesystem::exists(path, unknown);
+}
+
+bool is_folder(const std::filesystem::path& path) {
+  std::error_code unknown;
+  return std::filesystem::is_directory(path, unknown);
+}
+
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -206,4 +216,4 @@ void make_folder(const fs::path& path) {
     throw_bad_file(path, "cannot be written: " + error_reason(errno));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

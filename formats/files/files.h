@@ -14,7 +14,7 @@
 
 #include "core/base/limits.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // What a reader says of a file by its first kStartBytes and its length, before the rest is read: it
 // throws Error where the start promises another length, or is of another kind of file.
@@ -61,8 +61,12 @@ void remove_other_files(const std::filesystem::path& folder,
                         bool (*is_member)(const std::string& name),
                         const std::set<std::string>& names);
 
+// Whether the path leads to anything, or to a folder; false where that cannot be found out.
+bool is_there(const std::filesystem::path& path);
+bool is_folder(const std::filesystem::path& path);
+
 // Makes the folder and its parents, and makes sure that files can be made in it. Throws Error
 // naming the path and the reason.
 void make_folder(const std::filesystem::path& path);
 
-}  // namespace qsim
+}  // namespace qsim::formats

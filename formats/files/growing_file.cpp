@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "formats/files/files.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 GrowingFile::GrowingFile(const std::filesystem::path& path, const std::string& header)
     : path_(path) {
@@ -60,4 +60,4 @@ void GrowingFile::append(std::string_view line) {
   fail("cannot be written: " + error_reason(errno));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

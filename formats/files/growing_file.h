@@ -9,7 +9,7 @@
 
 #include "formats/files/descriptor.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class GrowingFile {
  public:
@@ -34,4 +34,4 @@ class GrowingFile {
   std::vector<std::string> lines_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

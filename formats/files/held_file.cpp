@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 bool same_time(const timespec& a, const timespec& b) {
@@ -59,4 +59,4 @@ void HeldFile::require_unchanged() const {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -11,7 +11,7 @@
 
 #include "formats/files/descriptor.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class HeldFile {
  public:
@@ -32,4 +32,4 @@ class HeldFile {
   struct stat opened_ {};
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

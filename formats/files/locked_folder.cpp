@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "formats/files/files.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,4 +82,4 @@ bool LockedFolder::is_at(const fs::path& path) const {
   return folder_.is_open() && same_folder(folder_.get(), path);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 
 #include "formats/files/descriptor.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class LockedFolder {
  public:
@@ -30,4 +30,4 @@ class LockedFolder {
   bool is_locked_ = false;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

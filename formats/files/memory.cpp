@@ -12,7 +12,7 @@
 #include "core/base/checked_math.h"
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -150,4 +150,4 @@ void require_memory(std::int64_t bytes, const std::string& what, std::int64_t un
   require(checked_add(bytes, unbacked_bytes), process_bytes({}), what);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

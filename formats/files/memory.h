@@ -9,7 +9,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Too little memory here and now: what was asked for is right, and runs where there is more.
 class MemoryError : public Error {
@@ -40,4 +40,4 @@ std::string memory_text(std::int64_t bytes);
 // "; ulimit -v is 30 MB" where this process has such a limit, or one of `ulimit -d`; "" without.
 std::string memory_limit_text();
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -15,7 +15,7 @@
 #include "formats/files/descriptor.h"
 #include "formats/files/files.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,4 +120,4 @@ void make_own_folder(const fs::path& path) {
   require_own(path);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-namespace qsim {
+namespace qsim::formats {
 
 // Why the file or folder is not the caller's alone; "" where it is. It and every folder above it
 // must belong to the caller or to root, and others must not write into it. Links are followed. A
@@ -22,4 +22,4 @@ std::filesystem::path require_own(const std::filesystem::path& path);
 // the umask. Throws Error also for an existing folder that is not the caller's alone.
 void make_own_folder(const std::filesystem::path& path);
 
-}  // namespace qsim
+}  // namespace qsim::formats

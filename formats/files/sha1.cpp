@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 struct Round {
@@ -71,4 +71,4 @@ std::string Sha1::finish() {
   return digits;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace qsim {
+namespace qsim::formats {
 
 class Sha1 {
  public:
@@ -28,4 +28,4 @@ class Sha1 {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

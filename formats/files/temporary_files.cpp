@@ -15,7 +15,7 @@
 
 #include "formats/files/descriptor.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -165,4 +165,4 @@ void remove_leftovers(const fs::path& target) {
 
 void remember_leftover(const fs::path& temporary) { found_here().add(temporary); }
 
-}  // namespace qsim
+}  // namespace qsim::formats

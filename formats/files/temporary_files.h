@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace qsim {
+namespace qsim::formats {
 
 // What a temporary's name holds, between the file's own name and numbers that make it unique:
 // ".run.json.tmp-4711-0". Nothing that qsim reads is ever called so.
@@ -39,4 +39,4 @@ void remove_leftovers(const std::filesystem::path& target);
 // Has the next remove_leftovers(target) look at a temporary that could not be removed.
 void remember_leftover(const std::filesystem::path& temporary);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "formats/files/files.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::int64_t kSide = 32;
@@ -70,4 +70,4 @@ CifarRecord read_cifar(const std::filesystem::path& path, std::int64_t index) {
   return record;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 
 #include "formats/pictures/image.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct CifarRecord {
   int label = 0;  // 0..9
@@ -23,4 +23,4 @@ std::int64_t cifar_count(const std::filesystem::path& path);
 // Throws Error when `index` is not below cifar_count (saying the count), or for a label above 9.
 CifarRecord read_cifar(const std::filesystem::path& path, std::int64_t index);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "formats/files/files.h"
 #include "formats/pictures/image_decoders.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Which pixels of one source axis make a pixel of the destination axis: indices first, first + 1,
@@ -110,4 +110,4 @@ Image resize(const Image& image, std::int64_t height, std::int64_t width) {
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -8,7 +8,7 @@
 
 #include "core/base/limits.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct Image {
   std::int64_t height = 0;
@@ -26,4 +26,4 @@ Image read_image(const std::filesystem::path& path);
 // half up.
 Image resize(const Image& image, std::int64_t height, std::int64_t width);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -8,7 +8,7 @@
 
 #include "formats/pictures/image.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 bool is_png(std::span<const std::byte> bytes);
 bool is_jpeg(std::span<const std::byte> bytes);
@@ -20,4 +20,4 @@ Image decode_jpeg(std::span<const std::byte> bytes, const std::string& source);
 // Throws Error for an empty picture or one of more than kMaxImagePixels.
 void check_image_size(std::int64_t height, std::int64_t width, const std::string& source);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -15,7 +15,7 @@
 #include "core/base/limits.h"
 #include "formats/pictures/image_decoders.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 struct ErrorState {
@@ -131,4 +131,4 @@ Image decode_jpeg(std::span<const std::byte> bytes, const std::string& source) {
   return image;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

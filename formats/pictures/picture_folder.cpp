@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ PictureFolder scan_picture_folder(const fs::path& folder) {
   return found;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

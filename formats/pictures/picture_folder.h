@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace qsim {
+namespace qsim::formats {
 
 // Whether the name ends with .png, .jpg or .jpeg, and with .bin; in capital letters too.
 bool is_picture_name(const std::filesystem::path& path);
@@ -27,4 +27,4 @@ struct PictureFolder {
 // these, or more than one of them, and for a class folder without a picture.
 PictureFolder scan_picture_folder(const std::filesystem::path& folder);
 
-}  // namespace qsim
+}  // namespace qsim::formats

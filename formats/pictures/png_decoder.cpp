@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "formats/pictures/image_decoders.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::size_t kSignatureBytes = 8;
@@ -170,4 +170,4 @@ Image decode_png(std::span<const std::byte> bytes, const std::string& source) {
   return image;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "formats/settings/scale_sim_config.h"
 #include "formats/text/yaml.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 std::int64_t number_field(const YamlNode& node, const ArchConfigField& field) {
@@ -67,4 +67,4 @@ std::string arch_config_yaml(const ArchConfig& config) {
   return text;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

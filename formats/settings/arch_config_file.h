@@ -7,7 +7,7 @@
 
 #include "core/machine/arch_config.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Reads and validates a configuration. An absent field has ArchConfig's default; an absent name is
 // the file's stem. A file whose name ends in .cfg is one of SCALE-Sim's. Throws Error with
@@ -18,4 +18,4 @@ ArchConfig load_arch_config(const std::filesystem::path& path);
 // The configuration as a file that load_arch_config reads back to an equal one.
 std::string arch_config_yaml(const ArchConfig& config);
 
-}  // namespace qsim
+}  // namespace qsim::formats

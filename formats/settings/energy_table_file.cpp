@@ -3,16 +3,16 @@
 #include "core/base/printable.h"
 #include "formats/text/yaml.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Sizes and widths beyond it are mistakes, and energies stay far from the ends of a double.
-constexpr double kMost = 1e12;
+constexpr double kLargestEntry = 1e12;
 
 double positive(const YamlNode& map, std::string_view key) {
   const YamlNode& node = map.at(key);
   const double value = node.number();
-  if (!(value >= 1 / kMost && value <= kMost)) {
+  if (!(value >= 1 / kLargestEntry && value <= kLargestEntry)) {
     node.fail("found " + node.text() + "; expected a number from 1e-12 to 1e12");
   }
   return value;
@@ -99,4 +99,4 @@ EnergyTable load_energy_table(const std::filesystem::path& path) {
   return table;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

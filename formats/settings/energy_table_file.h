@@ -6,11 +6,11 @@
 
 #include "core/machine/energy_table.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Reads an energy table. Its name is the file's stem. Throws Error with file:line:column for an
 // unknown or missing key, for an energy, area, size or number of bits that is not above 0, and for
 // a number without a source. docs/reference/energy.md lists the keys.
 EnergyTable load_energy_table(const std::filesystem::path& path);
 
-}  // namespace qsim
+}  // namespace qsim::formats

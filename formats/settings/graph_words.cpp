@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace qsim {
+namespace qsim::formats {
 
 std::string scale_text(Scale scale) {
   std::array<char, 32> text;
@@ -20,4 +20,4 @@ std::string requantizer_scale_text(const Requantizer& requantizer) {
   return {text.data(), end};
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -9,7 +9,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 inline constexpr std::array<std::string_view, kRoundingModes> kRoundingWords = {
     "floor", "half_even", "half_up", "half_away", "toward_zero"};
@@ -47,4 +47,4 @@ std::string scale_text(Scale scale);
 // give the same double again, which is 0 or a number of 31 bits.
 std::string requantizer_scale_text(const Requantizer& requantizer);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -8,7 +8,7 @@
 #include "core/base/printable.h"
 #include "formats/text/yaml.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
@@ -92,4 +92,4 @@ std::string mapping_file_yaml(const std::string& model, const ArchConfig& arch,
   return text;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 #include "core/machine/arch_config.h"
 #include "core/machine/mapping.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // The layers of a mapping file, each with its places in it. Throws Error with file:line:column for
 // an unknown or duplicate key, a field that is missing, malformed or no number from 0 to 2^31 - 1,
@@ -24,4 +24,4 @@ std::vector<LayerMapping> load_mapping_file(const std::filesystem::path& path,
 std::string mapping_file_yaml(const std::string& model, const ArchConfig& arch,
                               std::span<const LayerMapping> layers);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -14,7 +14,7 @@
 #include "core/machine/mapping.h"
 #include "formats/text/ini_file.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::string_view kGeneral[] = {"run_name"};
@@ -269,4 +269,4 @@ ScaleSimConfig load_scale_sim_config(const std::filesystem::path& path) {
   return Reader(path).read();
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

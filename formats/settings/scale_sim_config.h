@@ -9,7 +9,7 @@
 #include "core/machine/arch_config.h"
 #include "core/machine/isa/commands.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct ScaleSimConfig {
   ArchConfig config;  // valid
@@ -27,4 +27,4 @@ bool is_scale_sim_config(const std::filesystem::path& path);
 // accelerator of ours fits.
 ScaleSimConfig load_scale_sim_config(const std::filesystem::path& path);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -5,7 +5,7 @@
 
 #include "formats/text/yaml.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 std::array<float, 3> three_numbers(const YamlNode& map, std::string_view key, bool positive) {
@@ -71,4 +71,4 @@ std::optional<Sidecar> load_sidecar_of(const std::filesystem::path& model_path) 
   return sidecar;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

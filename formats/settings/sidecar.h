@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace qsim {
+namespace qsim::formats {
 
 struct Sidecar {
   std::string file;  // for errors
@@ -29,4 +29,4 @@ std::filesystem::path sidecar_path(const std::filesystem::path& model_path);
 // Throws Error with file:line:column for a malformed file; no value when there is no file.
 std::optional<Sidecar> load_sidecar_of(const std::filesystem::path& model_path);
 
-}  // namespace qsim
+}  // namespace qsim::formats

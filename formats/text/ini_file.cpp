@@ -8,7 +8,7 @@
 #include "core/base/text_line.h"
 #include "formats/files/files.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
@@ -107,4 +107,4 @@ void IniFile::add_entry(std::string_view line, std::size_t delimiter, std::int64
   entries_.push_back({*it, std::string(value), number, column});
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qsim {
+namespace qsim::formats {
 
 struct IniSection {
   std::string_view name;
@@ -46,4 +46,4 @@ class IniFile {
   std::vector<Entry> entries_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -1,6 +1,6 @@
 #include "formats/text/shallow_json.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 bool is_nested_too_deep(std::string_view json) {
   int depth = 0;
@@ -21,4 +21,4 @@ bool is_nested_too_deep(std::string_view json) {
   return false;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace qsim {
+namespace qsim::formats {
 
 inline constexpr int kMaxJsonDepth = 64;
 
@@ -19,4 +19,4 @@ Json parse_shallow(const std::string& text) {
   return Json::parse(text, nullptr, false);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -8,7 +8,7 @@
 #include "core/base/printable.h"
 #include "formats/files/files.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 std::string joined(std::span<const std::string_view> names) {
@@ -198,4 +198,4 @@ std::string yaml_quoted(std::string_view text) {
   return quoted + "\"";
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -16,7 +16,7 @@
 #include "core/base/limits.h"
 #include "core/base/nearest_name.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class YamlNode {
  public:
@@ -86,4 +86,4 @@ std::vector<std::int64_t> integers(const YamlNode& map, std::string_view key, st
 // `text` as a double-quoted YAML (and JSON) scalar; a byte that is not UTF-8 becomes U+FFFD.
 std::string yaml_quoted(std::string_view text);
 
-}  // namespace qsim
+}  // namespace qsim::formats

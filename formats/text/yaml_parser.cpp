@@ -17,7 +17,7 @@
 #include "formats/files/files.h"
 #include "formats/text/yaml.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // What the strict YAML reader checks on the bytes of a file, without yaml-cpp. `from` is the text
@@ -360,4 +360,4 @@ YamlNode parse_yaml(const std::string& text, const std::string& source, std::int
   return builder.take_root();
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -11,7 +11,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct LayerTrace {
   Graph graph;                 // valid (core/network/graph.h)
@@ -44,4 +44,4 @@ bool is_layer_trace_file(const std::string& name);
 inline constexpr const char* kLayerTraceFile = "trace.yaml";
 inline constexpr const char* kLayerTraceSchema = "qsim.trace/1";
 
-}  // namespace qsim
+}  // namespace qsim::formats

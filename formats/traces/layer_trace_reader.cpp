@@ -18,7 +18,7 @@
 #include "formats/traces/layer_trace.h"
 #include "formats/traces/npy.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -331,4 +331,4 @@ LayerTrace read_layer_trace(const fs::path& folder) {
   return trace;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 #include "formats/traces/layer_trace.h"
 #include "formats/traces/npy.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -235,4 +235,4 @@ void write_layer_trace(const fs::path& folder, const Graph& graph, const Tensor&
   write_file(folder / kLayerTraceFile, files.yaml);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 #include "core/base/printable.h"
 #include "formats/files/files.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -340,4 +340,4 @@ void write_npy_array(const std::filesystem::path& path, const NpyArray& array) {
   write_file_atomically(path, file);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

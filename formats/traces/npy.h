@@ -11,7 +11,7 @@
 
 #include "core/base/tensor.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Throws Error naming the file, what was found and what is allowed: another magic or version, a
 // malformed header, another dtype, Fortran order, fewer or more bytes than the shape needs.
@@ -60,4 +60,4 @@ std::string npy_array_header(std::string_view descr, const Shape& shape);
 // Writes atomically (formats/files/files.h).
 void write_npy_array(const std::filesystem::path& path, const NpyArray& array);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 double normal_cdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
@@ -91,4 +91,4 @@ double variance(const Distribution& x) {
   return sum;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -9,7 +9,7 @@
 #include "core/network/graph.h"
 #include "core/numerics/adder.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // probability[i] belongs to the value `min` + i.
 struct Distribution {
@@ -35,4 +35,4 @@ void mix_in(Distribution& mix, const Distribution& part, double weight);
 double mean(const Distribution& x);
 double variance(const Distribution& x);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -8,7 +8,7 @@
 #include "formats/workload/random_layer_shape.h"
 #include "formats/workload/synthetic_tensors.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::array<std::string_view, kAcceleratorRoundingModes> kRoundings = {
@@ -214,4 +214,4 @@ ArchConfig shrink_memories(const ArchConfig& arch, Random& random) {
   return small;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 #include "core/machine/arch_config.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // A feature of a layer that is counted: {"kernel", "3"}, {"rounding", "floor"}.
 struct Bucket {
@@ -42,4 +42,4 @@ std::vector<Bucket> random_layer_buckets();
 // layer needs many tiles. "+small" is added to the name.
 ArchConfig shrink_memories(const ArchConfig& arch, Random& random);
 
-}  // namespace qsim
+}  // namespace qsim::formats

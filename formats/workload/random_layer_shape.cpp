@@ -5,7 +5,7 @@
 
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // What the accelerator's commands can say (core/machine/isa/command_table.h).
@@ -273,4 +273,4 @@ RandomLayerShape random_layer_shape(const ArchConfig& arch, Random& random) {
   return shape;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -5,7 +5,7 @@
 #include "core/machine/arch_config.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 enum class RandomKind : std::uint8_t { kConv2d, kFullyConnected, kMaxPool, kRelu };
 enum class ZeroPointKind : std::uint8_t { kZero, kExtreme, kRandom };
@@ -36,4 +36,4 @@ RandomLayerShape random_layer_shape(const ArchConfig& arch, Random& random);
 ImageShape windowed(const ImageShape& input, const Window& window, std::int64_t channels,
                     bool ceil_mode = false);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -12,12 +12,12 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <sstream>
 
 #include "core/base/checked_math.h"
 #include "core/base/limits.h"
+#include "core/base/words.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "draws are cut into bytes");
@@ -149,18 +149,11 @@ Scaling choose_scaling(double unit_sigma, double sigma, const OfmapTarget& targe
   return scaling;
 }
 
-// std::to_string writes all of the 309 digits of 1e308.
-std::string number_text(double number) {
-  std::ostringstream text;
-  text << number;
-  return text.str();
-}
-
 // A mean that was asked for is reached or refused.
 void require_bias(double bias, double bias_mean, int shift) {
   if (std::abs(bias) <= kMaxBias) return;
-  throw_bad_input("bias_mean " + number_text(bias_mean) + " with the shift " +
-                  std::to_string(shift) + " needs a bias of " + number_text(bias) +
+  throw_bad_input("bias_mean " + number_text(bias_mean, "%g") + " with the shift " +
+                  std::to_string(shift) + " needs a bias of " + number_text(bias, "%g") +
                   "; at most 2^30 is allowed");
 }
 
@@ -335,4 +328,4 @@ double inside_fraction(const Window& window, const ImageShape& input, const Imag
          axis(output.width, w.kernel_w, w.stride_w, w.pad_left, w.dilation_w, input.width);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

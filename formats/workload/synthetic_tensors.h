@@ -8,7 +8,7 @@
 #include "core/network/graph_shapes.h"
 #include "formats/workload/distribution.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Throws Error, "COUNT WHAT; at most ... are allowed", for more than one tensor may have.
 void check_synthetic_elems(std::int64_t count, const char* what);
@@ -60,4 +60,4 @@ LayerParameters synthetic_parameters(const Shape& shape, const LayerInput& input
 // The fraction of the taps of all positions of `window` that lie inside the picture.
 double inside_fraction(const Window& window, const ImageShape& input, const ImageShape& output);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -5,7 +5,7 @@
 #include "formats/files/memory.h"
 #include "formats/workload/synthetic_tensors.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 ImageShape output_shape(const TopologyLayer& layer) {
@@ -79,4 +79,4 @@ Workload layer_workload(const Topology& topology, std::size_t layer, Tensors ten
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -4,7 +4,7 @@
 #include "formats/workload/topology_file.h"
 #include "formats/workload/workload.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // A convolution, of one pixel a fully connected layer, of int8 values with zero_point 0. The ofmap
 // is [batch][...] of the layer's own order of axes. Input and weights are drawn as for a workload,
@@ -13,4 +13,4 @@ namespace qsim {
 // no memory for.
 Workload layer_workload(const Topology& topology, std::size_t layer, Tensors tensors);
 
-}  // namespace qsim
+}  // namespace qsim::formats

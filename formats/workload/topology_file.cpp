@@ -16,7 +16,7 @@
 #include "core/base/text_line.h"
 #include "formats/files/files.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
@@ -288,4 +288,4 @@ Topology read_topology(const std::filesystem::path& path) {
   return TopologyReader(path).read(text);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // One row as the convolution that computes it.
 struct TopologyLayer {
@@ -39,4 +39,4 @@ bool is_topology_file(const std::filesystem::path& path);
 // as the ifmap has one position; its elements become channels. Throws Error with file:line:column.
 Topology read_topology(const std::filesystem::path& path);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 #include "formats/workload/synthetic_tensors.h"
 #include "formats/workload/workload_shapes.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Appends one layer after another to a graph, and follows the distribution of the values.
@@ -240,4 +240,4 @@ Workload load_workload(const std::filesystem::path& path, std::optional<std::int
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 
 #include "core/network/graph_shapes.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct Workload {
   Graph graph;  // valid (core/network/graph.h)
@@ -28,4 +28,4 @@ inline Graph load_workload_shapes(const std::filesystem::path& path,
   return load_workload(path, batch, Tensors::kShapes).graph;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "core/machine/arch_config.h"
 #include "formats/settings/graph_words.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::int64_t kMaxKernel = 64;
@@ -221,4 +221,4 @@ WorkloadSpec read_workload_file(const std::filesystem::path& path) {
   return spec;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

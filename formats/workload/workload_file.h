@@ -9,7 +9,7 @@
 #include "core/network/graph.h"
 #include "formats/text/yaml.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // The operations of core/network/operations.h that a workload has, in their order.
 enum class LayerKind : std::uint8_t {
@@ -58,4 +58,4 @@ struct WorkloadSpec {
 
 WorkloadSpec read_workload_file(const std::filesystem::path& path);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -9,7 +9,7 @@
 #include "formats/settings/graph_words.h"
 #include "formats/workload/synthetic_tensors.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 ImageShape window_shape(const LayerSpec& spec, const ImageShape& in, std::int64_t channels) {
@@ -192,4 +192,4 @@ void require_memory_for_tensors(const WorkloadSpec& spec, const std::vector<Laye
   require_memory(bytes, source);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

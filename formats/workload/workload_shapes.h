@@ -6,7 +6,7 @@
 
 #include "formats/workload/workload_file.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct LayerShapes {
   Value output;
@@ -23,4 +23,4 @@ std::vector<LayerShapes> workload_shapes(const WorkloadSpec& spec);
 void require_memory_for_tensors(const WorkloadSpec& spec, const std::vector<LayerShapes>& layers,
                                 const std::string& source);
 
-}  // namespace qsim
+}  // namespace qsim::formats

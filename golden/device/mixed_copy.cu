@@ -3,6 +3,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/base/error.h"
+#include "core/base/median.h"
 #include "golden/device/cold_timer.h"
 #include "golden/device/copy_time.h"
 #include "golden/device/device_buffer.h"

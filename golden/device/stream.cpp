@@ -105,11 +105,4 @@ std::vector<double> time_replays(const Stream& stream, const CapturedGraph& grap
   return seconds;
 }
 
-double median(std::vector<double> values) {
-  QSIM_CHECK(!values.empty(), "a median of nothing");
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 }  // namespace qsim::golden::cuda

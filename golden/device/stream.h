@@ -64,7 +64,4 @@ class PinnedBuffer {
 // that no launch is waited for.
 std::vector<double> time_replays(const Stream& stream, const CapturedGraph& graph, int runs);
 
-// The middle one, or the mean of the two middle ones; `values` must not be empty.
-double median(std::vector<double> values);
-
 }  // namespace qsim::golden::cuda

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // Labels by PathPart. The path is never at the array while the array waits.
@@ -70,4 +70,4 @@ std::vector<std::int64_t> tenths_of_percent(const std::vector<ArrayTimePart>& pa
   return tenths;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -7,7 +7,7 @@
 
 #include "report/analysis/cycle_accounting.h"
 
-namespace qsim {
+namespace qsim::report {
 
 struct ArrayTimePart {
   std::string id;     // "useful", "edge_lanes", "fold_bubbles", "wait_weights", ...
@@ -25,4 +25,4 @@ std::vector<ArrayTimePart> array_time(const Program& program, const LayerAccount
 // (so that it reads as the utilization), the others by largest remainder.
 std::vector<std::int64_t> tenths_of_percent(const std::vector<ArrayTimePart>& parts);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -4,7 +4,7 @@
 
 #include "core/machine/dram_channel.h"
 
-namespace qsim {
+namespace qsim::report {
 
 namespace {
 
@@ -46,4 +46,4 @@ std::span<const CycleInterval> ChannelWaits::of(std::size_t command) const {
   return {waits_.data() + first_[command], first_[command + 1] - first_[command]};
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

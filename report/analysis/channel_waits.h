@@ -8,7 +8,7 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::report {
 
 struct CycleInterval {
   std::uint64_t begin = 0;
@@ -29,4 +29,4 @@ class ChannelWaits {
   std::vector<std::size_t> first_;  // by command, in waits_; one more at the end
 };
 
-}  // namespace qsim
+}  // namespace qsim::report

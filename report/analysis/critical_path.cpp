@@ -9,7 +9,7 @@
 #include "core/machine/timing_model.h"
 #include "report/analysis/channel_waits.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // How many cycles up to some cycle an EXECUTE occupies the array; asked for descending cycles.
@@ -242,4 +242,4 @@ LimitedBy limited_by(const PathCycles& path) {
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -11,7 +11,7 @@
 
 #include "report/analysis/start_causes.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // What a cycle of the path is spent on.
 enum class PathPart : std::uint8_t {
@@ -64,4 +64,4 @@ struct LimitedBy {
 // The first limiter wins among equal shares; an empty path is limited by the array.
 LimitedBy limited_by(const PathCycles& path);
 
-}  // namespace qsim
+}  // namespace qsim::report

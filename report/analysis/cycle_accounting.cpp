@@ -11,7 +11,7 @@
 #include "report/analysis/channel_waits.h"
 #include "report/analysis/dram_bytes.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 template <std::size_t size>
@@ -279,4 +279,4 @@ RunAccount account(const Program& program, const CommandTimes& times) {
   return run;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -9,7 +9,7 @@
 
 #include "report/analysis/critical_path.h"
 
-namespace qsim {
+namespace qsim::report {
 
 using StallCycles = std::array<std::uint64_t, kStallCauses>;  // by semaphore number, kSwitchStall
 
@@ -76,4 +76,4 @@ double limiter_busy(const LayerAccount& layer);
 // or when utilization exceeds 1.
 RunAccount account(const Program& program, const CommandTimes& times);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/machine/dram_channel.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 std::size_t layer_of(const Program& program, Unit unit, std::size_t index) {
@@ -189,4 +189,4 @@ void check_dram_bytes(const Program& program, const DramTraffic& traffic) {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

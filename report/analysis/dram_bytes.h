@@ -5,7 +5,7 @@
 
 #include "core/machine/dram_memory.h"
 
-namespace qsim {
+namespace qsim::report {
 
 struct LayerDramBytes {
   std::uint64_t read = 0;
@@ -27,4 +27,4 @@ DramTraffic dram_traffic_of_commands(const Program& program);
 // of order, so that one is counted for another.
 void check_dram_bytes(const Program& program, const DramTraffic& traffic);
 
-}  // namespace qsim
+}  // namespace qsim::report

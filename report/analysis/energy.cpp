@@ -1,6 +1,6 @@
 #include "report/analysis/energy.h"
 
-namespace qsim {
+namespace qsim::report {
 
 std::optional<double> tops_per_watt(const EnergyEvents& events, const Energy& energy,
                                     const EnergyTable& table) {
@@ -9,4 +9,4 @@ std::optional<double> tops_per_watt(const EnergyEvents& events, const Energy& en
   return 2 * static_cast<double>(events.useful_macs) / total;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 std::size_t layer_of(const Program& program, const CommandStream& stream, std::size_t index) {
@@ -33,4 +33,4 @@ std::vector<EnergyEvents> energy_events(const Program& program) {
   return layers;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -7,10 +7,10 @@
 #include "core/machine/energy_events.h"
 #include "core/machine/program.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // The sum of each program layer's commands, by their origins. Throws InternalError for an origin of
 // no layer.
 std::vector<EnergyEvents> energy_events(const Program& program);
 
-}  // namespace qsim
+}  // namespace qsim::report

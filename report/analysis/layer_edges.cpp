@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 std::uint64_t overlap(const LayerAccount& layer, std::uint64_t begin, std::uint64_t end) {
@@ -59,4 +59,4 @@ std::vector<LayerEdges> layer_edges(const Program& program, const CommandTimes& 
   return edges;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

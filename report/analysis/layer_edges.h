@@ -8,7 +8,7 @@
 
 #include "report/analysis/cycle_accounting.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // Parts of LayerAccount::stall_cycles, by semaphore.
 struct LayerEdges {
@@ -32,4 +32,4 @@ LayerEdges sum_of_edges(const std::vector<LayerEdges>& edges);
 std::vector<LayerEdges> layer_edges(const Program& program, const CommandTimes& times,
                                     const RunAccount& account);
 
-}  // namespace qsim
+}  // namespace qsim::report

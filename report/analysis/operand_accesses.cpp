@@ -4,7 +4,7 @@
 
 #include "report/analysis/energy_events.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // An operand's accesses while commands are added; cycles of the run.
@@ -89,4 +89,4 @@ std::vector<OperandAccesses> operand_accesses(const Program& program, const Comm
   return accesses;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

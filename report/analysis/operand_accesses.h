@@ -8,7 +8,7 @@
 #include "core/machine/engine.h"
 #include "core/machine/program.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // When and how much one operand is accessed in one memory. Cycles count from the beginning of the
 // layer's window; both are 0 where nothing is accessed.
@@ -35,4 +35,4 @@ struct OperandAccesses {
 // InternalError for a command whose origin is not a layer.
 std::vector<OperandAccesses> operand_accesses(const Program& program, const CommandTimes& times);
 
-}  // namespace qsim
+}  // namespace qsim::report

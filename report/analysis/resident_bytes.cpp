@@ -7,7 +7,7 @@
 #include "core/machine/dram_channel.h"
 #include "core/machine/isa/post_words.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // Words [begin, end) of a memory.
@@ -254,4 +254,4 @@ std::vector<ResidentLevel> resident_bytes(const Program& program, const CommandT
   return levels;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -9,7 +9,7 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::report {
 
 enum class OnChipMemory : std::uint8_t { kActivation, kWeight, kAccumulator, kOutput };
 
@@ -33,4 +33,4 @@ struct ResidentLevel {
 std::vector<ResidentLevel> resident_bytes(const Program& program, const CommandTimes& times,
                                           OnChipMemory memory);
 
-}  // namespace qsim
+}  // namespace qsim::report

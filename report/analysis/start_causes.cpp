@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/machine/timing_model.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // The command that raised a token: its unit in the low bits. Streams have fewer than 2^30 commands.
@@ -114,4 +114,4 @@ StartCauses start_causes(const Program& program, const CommandTimes& times) {
   return causes;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -8,7 +8,7 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // What a command waits for while its unit is free: a token of a semaphore, by its number, or an
 // empty array.
@@ -36,4 +36,4 @@ std::string command_name(const Program& program, std::size_t unit, std::size_t i
 // command that starts at any other cycle.
 StartCauses start_causes(const Program& program, const CommandTimes& times);
 
-}  // namespace qsim
+}  // namespace qsim::report

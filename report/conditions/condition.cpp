@@ -11,7 +11,7 @@
 #include "report/conditions/condition_parser.h"
 #include "report/conditions/condition_units.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 bool compares(const std::string& op, double left, double right) {
@@ -255,4 +255,4 @@ void require_conditions(const std::vector<Condition>& conditions,
   if (!first.empty()) throw Error(ExitCode::kRequirementMissed, first, details);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

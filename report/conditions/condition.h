@@ -12,7 +12,7 @@
 #include "report/results/result_index.h"
 #include "report/results/result_json.h"
 
-namespace qsim {
+namespace qsim::report {
 
 struct ConditionNode;  // report/conditions/condition_parser.h
 
@@ -58,4 +58,4 @@ void require_conditions(const std::vector<Condition>& conditions,
                         const std::vector<NetworkResult>& results,
                         const std::vector<ResultsFile>& base);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -4,7 +4,7 @@
 
 #include "report/conditions/condition_parser.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 struct Field {
@@ -76,4 +76,4 @@ std::optional<double> condition_value(const NetworkResult& result, const ResultL
   return std::nullopt;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -9,7 +9,7 @@
 #include "report/conditions/condition_scanner.h"
 #include "report/conditions/condition_units.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 using Node = std::unique_ptr<ConditionNode>;
@@ -295,4 +295,4 @@ std::unique_ptr<ConditionNode> parse_condition(const std::string& text) {
   return Parser(text).parse();
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -18,7 +18,7 @@
 
 #include "report/results/network_result.h"
 
-namespace qsim {
+namespace qsim::report {
 
 enum class ConditionKind : std::uint8_t {
   kNumber,
@@ -72,4 +72,4 @@ std::optional<double> condition_value(const NetworkResult& result, const ResultL
 // Throws Error (exit code 2): what is wrong, in which column of `text`, and what is expected.
 std::unique_ptr<ConditionNode> parse_condition(const std::string& text);
 
-}  // namespace qsim
+}  // namespace qsim::report

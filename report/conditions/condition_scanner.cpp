@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr std::size_t kMostCharacters = 4000;
@@ -92,4 +92,4 @@ std::string ConditionScanner::file() {
   return std::string(path.substr(0, length));
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace qsim {
+namespace qsim::report {
 
 class ConditionScanner {
  public:
@@ -43,4 +43,4 @@ class ConditionScanner {
   std::size_t at_ = 0;
 };
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/words.h"
 #include "core/machine/energy_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr ConditionDimension kEnergy{.energy = 1};
@@ -24,11 +25,9 @@ constexpr std::array<ConditionUnit, 7> kConditionUnits = {{
 }};
 
 // The number in few digits; counts keep all of them.
-std::string number_text(double value) {
-  char buffer[64];
+std::string plain_text(double value) {
   const bool is_count = std::abs(value) < 0x1p53 && value == std::floor(value);
-  std::snprintf(buffer, sizeof buffer, is_count ? "%.0f" : "%.9g", value);
-  return buffer;
+  return qsim::number_text(value, is_count ? "%.0f" : "%.9g");
 }
 
 bool is_constant(const ConditionNode& node) {
@@ -102,11 +101,11 @@ void check_units(ConditionNode& node,
 std::string with_unit(double value, const ConditionDimension& dimension,
                       const std::string& energy_unit) {
   if (dimension.energy != 1 || dimension.delay < 0 || dimension.delay > 1) {
-    return number_text(value);
+    return plain_text(value);
   }
   const bool has_delay = dimension.delay == 1;
-  return number_text(value / (has_delay ? 1e12 : 1e6)) +
+  return plain_text(value / (has_delay ? 1e12 : 1e6)) +
          (energy_unit == kPicojoules ? " uJ" : " million") + (has_delay ? " x Mcycle" : "");
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -9,7 +9,7 @@
 
 #include "report/conditions/condition_parser.h"
 
-namespace qsim {
+namespace qsim::report {
 
 struct ConditionUnit {
   std::string_view name;
@@ -35,4 +35,4 @@ void check_units(ConditionNode& comparison,
 std::string with_unit(double value, const ConditionDimension& dimension,
                       const std::string& energy_unit);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -12,7 +12,7 @@
 #include "report/limiter_words.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // The points of a profile as the report's page draws them: a line of a table each, and a mark of
@@ -281,4 +281,4 @@ std::string page_summary(const PageContent& content) {
   return network_words(report) + longest_layer_words(report);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -11,7 +11,7 @@
 #include "report/results/profile.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // A run that the page shows in detail. What is pointed to must outlive the call.
 struct PageRun {
@@ -40,4 +40,4 @@ std::string page_title(const PageContent& content);
 // wins and why.
 std::string page_summary(const PageContent& content);
 
-}  // namespace qsim
+}  // namespace qsim::report

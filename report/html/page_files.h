@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-namespace qsim {
+namespace qsim::report {
 
 extern const std::string_view kPageHtml;  // the frame; {{name}} is replaced
 extern const std::string_view kPageCss;
 extern const std::string_view kPageScript;  // all scripts, in the order of report/CMakeLists.txt
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "report/html/page_files.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // kPageHtml with each {{name}} replaced. What replaces it is not read again.
@@ -73,4 +73,4 @@ std::string report_page(const PageContent& content, std::string_view chart_libra
   return filled(values);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

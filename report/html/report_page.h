@@ -7,7 +7,7 @@
 
 #include "report/html/page_data.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // The whole page is at most this long, with the library inside.
 inline constexpr std::size_t kMostPageBytes = 2'000'000;
@@ -20,4 +20,4 @@ std::string report_page(const PageContent& content, std::string_view chart_libra
 // `text` as HTML shows it: & < > " ' are replaced by character references.
 std::string html_text(std::string_view text);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 std::size_t lane_of(Unit unit, const CommandStream& stream, std::size_t index) {
@@ -130,4 +130,4 @@ std::string lane_text(const TimelineLane& lane) {
   return base64(bytes);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

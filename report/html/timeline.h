@@ -9,7 +9,7 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // The load unit has a lane for each memory that it fills; every other unit has one.
 inline constexpr std::size_t kTimelineLanes = kLoadMemories + kUnits - 1;
@@ -58,4 +58,4 @@ Timeline fitted(const Timeline& timeline, std::size_t most_bytes);
 // -2 d - 1 if d < 0.
 std::string lane_text(const TimelineLane& lane);
 
-}  // namespace qsim
+}  // namespace qsim::report

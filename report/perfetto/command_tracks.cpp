@@ -6,7 +6,7 @@
 #include "core/base/printable.h"
 #include "core/machine/dram_channel.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr auto kLoad = static_cast<std::size_t>(Unit::kLoad);
@@ -184,4 +184,4 @@ void trace_commands(const TracedRun& run, const CycleWindow& window, TraceTrack 
   for (std::size_t unit = 0; unit < kUnits; ++unit) tracer.trace_unit(unit);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

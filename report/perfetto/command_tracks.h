@@ -6,7 +6,7 @@
 #include "report/analysis/channel_waits.h"
 #include "report/perfetto/run_trace.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // What of `cycles` is in `window`; nothing where no cycle is.
 std::optional<CycleInterval> part_in(const CycleWindow& window, CycleInterval cycles);
@@ -17,4 +17,4 @@ std::optional<CycleInterval> part_in(const CycleWindow& window, CycleInterval cy
 void trace_commands(const TracedRun& run, const CycleWindow& window, TraceTrack group,
                     TraceWriter& writer);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace qsim {
+namespace qsim::report {
 
 class ProtoMessage {
  public:
@@ -64,4 +64,4 @@ class ProtoMessage {
   std::string bytes_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::report

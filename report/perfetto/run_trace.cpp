@@ -10,7 +10,7 @@
 #include "report/analysis/resident_bytes.h"
 #include "report/perfetto/command_tracks.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // Counters of a run: DRAM traffic by intervals of equal length, and how full the on-chip memories
@@ -168,4 +168,4 @@ void trace_run(const TracedRun& run, const CycleWindow& window, TraceWriter& wri
   trace_resident_bytes(run, window, group, writer);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

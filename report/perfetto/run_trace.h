@@ -11,7 +11,7 @@
 #include "report/analysis/cycle_accounting.h"
 #include "report/perfetto/trace_writer.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // Cycles [first, last).
 struct CycleWindow {
@@ -34,4 +34,4 @@ CycleWindow window_of_layers(const Program& program, const CommandTimes& times, 
 // Adds a group of tracks. What is partly in `window` is cut at its ends.
 void trace_run(const TracedRun& run, const CycleWindow& window, TraceWriter& writer);
 
-}  // namespace qsim
+}  // namespace qsim::report

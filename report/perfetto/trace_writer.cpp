@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // Field numbers of protos/perfetto/trace/perfetto_trace.proto, by message.
@@ -202,4 +202,4 @@ void TraceWriter::count(TraceTrack track, std::uint64_t time, std::int64_t value
   write(packet_at(time, counter));
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

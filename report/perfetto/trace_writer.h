@@ -13,7 +13,7 @@
 
 #include "report/perfetto/proto_message.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // A track of a trace, by the number that the file gives it.
 enum class TraceTrack : std::uint64_t {};
@@ -96,4 +96,4 @@ class TraceWriter {
   ProtoMessage new_texts_;  // InternedData that no packet has yet
 };
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "core/base/words.h"
 #include "report/html/report_page.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr double kWidth = 300;
@@ -17,17 +17,9 @@ constexpr double kNameWidth = 170;
 constexpr double kBarsWidth = 420;
 
 // No locale, and at most three decimals.
-std::string pixels(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
-}
+std::string pixels(double value) { return number_text(value, "%.2f"); }
 
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
+std::string short_number(double value) { return number_text(value, "%.4g"); }
 
 std::string rectangle(const char* kind, double x, double y, double width, double height) {
   return "<rect class=\"" + std::string(kind) + "\" x=\"" + pixels(x) + "\" y=\"" + pixels(y) +
@@ -123,4 +115,4 @@ std::string sqnr_picture(const QuantizationReport& report) {
   return text + "</svg>";
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -6,7 +6,7 @@
 
 #include "report/quantization/quantization_report.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // The bins as bars, heights by the logarithm of the count; with `range`, what the integers cover is
 // shaded, and its ends are marked. `label` is read to those who do not see it.
@@ -16,4 +16,4 @@ std::string histogram_picture(const HistogramOfTensor& histogram,
 // The SQNR of each layer's ofmap as a bar.
 std::string sqnr_picture(const QuantizationReport& report);
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -5,7 +5,7 @@
 #include "report/json_text.h"
 #include "report/quantization/quantization_report.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -118,4 +118,4 @@ std::string quantization_json(const QuantizationReport& report) {
   return json_text(document);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -1,13 +1,13 @@
 #include <cmath>
-#include <cstdio>
 
+#include "core/base/words.h"
 #include "report/html/page_files.h"
 #include "report/html/report_page.h"
 #include "report/quantization/histogram_picture.h"
 #include "report/quantization/quantization_report.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr std::string_view kStyle = R"(
@@ -20,10 +20,7 @@ th:first-child, td:first-child { text-align: left; } td.picture { min-width: 11r
 )";
 
 std::string number(double value, const char* format = "%.4g") {
-  if (!std::isfinite(value)) return "exact";
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
+  return finite_text(value, format, "exact");
 }
 
 std::string cell(const std::string& text) { return "<td>" + html_text(text) + "</td>"; }
@@ -180,4 +177,4 @@ std::string quantization_page(const QuantizationReport& report) {
          "<h2>Settings</h2>" + settings(report) + "</main></body></html>\n";
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

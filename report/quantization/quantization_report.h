@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace qsim {
+namespace qsim::report {
 
 // A tensor before and after: x and what its integers stand for.
 // docs/reference/quantize.md defines each.
@@ -109,4 +109,4 @@ std::string quantization_json(const QuantizationReport& report);
 // One file that opens without a network. Names and words may hold anything: they become text.
 std::string quantization_page(const QuantizationReport& report);
 
-}  // namespace qsim
+}  // namespace qsim::report

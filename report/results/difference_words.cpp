@@ -9,7 +9,7 @@
 #include "report/results/result_index.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // Below this part of both, a difference of bytes explains nothing.
@@ -233,4 +233,4 @@ std::vector<std::string> difference_words(const NetworkResult& first, const Netw
   return words;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -7,7 +7,7 @@
 
 #include "report/results/network_result.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // What results are ranked by.
 enum class Measure : std::uint8_t { kCycles, kDramBytes, kEnergy, kEnergyDelay };
@@ -39,4 +39,4 @@ std::vector<std::string> difference_words(const NetworkResult& first, const Netw
                                           Measure measure, const PairNames& names,
                                           std::size_t most);
 
-}  // namespace qsim
+}  // namespace qsim::report

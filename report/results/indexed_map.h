@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace qsim {
+namespace qsim::report {
 
 template <typename Key, typename T, typename IgnoredLess = std::less<Key>,
           typename Allocator = std::allocator<std::pair<const Key, T>>>
@@ -79,4 +79,4 @@ class IndexedMap : public nlohmann::ordered_map<Key, T, IgnoredLess, Allocator> 
 
 using ReadJson = nlohmann::basic_json<IndexedMap>;
 
-}  // namespace qsim
+}  // namespace qsim::report

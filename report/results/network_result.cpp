@@ -6,7 +6,7 @@
 #include "core/base/nearest_name.h"
 #include "core/machine/mapping.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 std::uint64_t edge_lanes(const LayerTiming& timing) {
@@ -116,4 +116,4 @@ void fill_result(NetworkResult& result, const RunReport& report,
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -13,7 +13,7 @@
 #include "report/analysis/operand_accesses.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // A layer, or the total, whose name is "total". The fields are those of a run's JSON.
 struct ResultLayer {
@@ -95,4 +95,4 @@ bool clocks_differ(const NetworkResult& a, const NetworkResult& b);
 void fill_result(NetworkResult& result, const RunReport& report,
                  const std::vector<OperandAccesses>& accesses);
 
-}  // namespace qsim
+}  // namespace qsim::report

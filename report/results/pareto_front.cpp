@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 // Maps a second cost to the least third cost of the points before with at most that second cost.
@@ -40,4 +40,4 @@ std::vector<bool> pareto_front(std::span<const PointCosts> points) {
   return is_on_front;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

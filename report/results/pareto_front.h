@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace qsim {
+namespace qsim::report {
 
 // What a point costs; less is better in each number.
 using PointCosts = std::array<double, 3>;
@@ -15,4 +15,4 @@ using PointCosts = std::array<double, 3>;
 // their costs, and the least third cost so far for each second one.
 std::vector<bool> pareto_front(std::span<const PointCosts> points);
 
-}  // namespace qsim
+}  // namespace qsim::report

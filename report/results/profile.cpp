@@ -9,7 +9,7 @@
 #include "report/results/pareto_front.h"
 #include "report/results/result_json.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -141,4 +141,4 @@ std::string profile_json(const Profile& profile) {
   return json_text(json);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -7,7 +7,7 @@
 
 #include "report/results/difference_words.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // The best result of a model, with its reasons.
 struct Winner {
@@ -70,4 +70,4 @@ std::string profile_text(const Profile& profile);
 // Schema "qsim.profile/1" (docs/reference/output.md).
 std::string profile_json(const Profile& profile);
 
-}  // namespace qsim
+}  // namespace qsim::report

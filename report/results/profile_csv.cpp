@@ -4,7 +4,7 @@
 
 #include "report/csv_text.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 std::string point_cells(const NetworkResult& point, const std::vector<std::string>& fields) {
@@ -158,4 +158,4 @@ std::string profile_csv(const Profile& profile, ProfileColumns columns) {
   return columns == ProfileColumns::kQsim ? qsim_csv(profile) : scalesim_csv(profile, columns);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -5,7 +5,7 @@
 
 #include "report/results/profile.h"
 
-namespace qsim {
+namespace qsim::report {
 
 enum class ProfileColumns : std::uint8_t {
   kQsim,
@@ -20,4 +20,4 @@ enum class ProfileColumns : std::uint8_t {
 // are several points a column `Run` comes first. docs/reference/output.md says what they hold.
 std::string profile_csv(const Profile& profile, ProfileColumns columns);
 
-}  // namespace qsim
+}  // namespace qsim::report

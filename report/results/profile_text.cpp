@@ -9,7 +9,7 @@
 #include "report/results/profile.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr std::size_t kMostOfFront = 6;  // points by name
@@ -253,4 +253,4 @@ std::string profile_text(const Profile& profile) {
   return text + refused_text(profile, false) + refused_text(profile, true);
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -8,7 +8,7 @@
 #include "report/results/result_index.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 constexpr std::size_t kMostLayers = 5;  // in words, of one pair; of several only the first
@@ -243,4 +243,4 @@ Sheet comparison_sheet(const ResultsFile& first, const ResultsFile& second) {
   return sheet;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

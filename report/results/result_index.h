@@ -9,7 +9,7 @@
 
 #include "report/results/network_result.h"
 
-namespace qsim {
+namespace qsim::report {
 
 // Finds layers by name; they must outlive it.
 class LayerIndex {
@@ -45,4 +45,4 @@ class PointIndex {
   std::unordered_map<std::string, const NetworkResult*> results_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -9,7 +9,7 @@
 #include "formats/files/files.h"
 #include "formats/text/shallow_json.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -263,7 +263,7 @@ NetworkResult result_of_json(const ReadJson& json, const std::string& place) {
 
 ResultsFile load_results(const std::filesystem::path& path) {
   const std::string name = path.string();
-  const ReadJson json = parse_shallow<ReadJson>(read_text_file(path));
+  const ReadJson json = formats::parse_shallow<ReadJson>(formats::read_text_file(path));
   if (json.is_discarded())
     throw_bad_input(name +
                     ": is not JSON; expected what `qsim run --json` "
@@ -293,4 +293,4 @@ ResultsFile load_results(const std::filesystem::path& path) {
   return file;
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

@@ -11,7 +11,7 @@
 #include "report/results/indexed_map.h"
 #include "report/results/network_result.h"
 
-namespace qsim {
+namespace qsim::report {
 
 nlohmann::ordered_json result_json(const NetworkResult& result);
 
@@ -31,4 +31,4 @@ struct ResultsFile {
 // times, or is a profile with two points of one label (full_label).
 ResultsFile load_results(const std::filesystem::path& path);
 
-}  // namespace qsim
+}  // namespace qsim::report

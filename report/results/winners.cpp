@@ -7,11 +7,11 @@
 #include "report/results/profile.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::report {
 namespace {
 
-constexpr std::size_t kMostLayers = 3;  // in the reasons
-constexpr std::size_t kMostEqual = 4;   // points by name
+constexpr std::size_t kLayersInReasons = 3;  // in the reasons
+constexpr std::size_t kMostEqual = 4;        // points by name
 
 // What ranks two points; the smaller value is better.
 struct Criterion {
@@ -118,7 +118,8 @@ void add_difference(Winner& winner, const NetworkResult& best, const NetworkResu
         text_of(next, measure) + ").");
   }
   winner.reasons.push_back(limit_sentence(best));
-  const std::vector<std::string> words = difference_words(best, next, measure, names, kMostLayers);
+  const std::vector<std::string> words =
+      difference_words(best, next, measure, names, kLayersInReasons);
   winner.reasons.insert(winner.reasons.end(), words.begin(), words.end());
 }
 
@@ -166,4 +167,4 @@ void choose_winners(Profile& profile) {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::report

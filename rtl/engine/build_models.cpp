@@ -11,7 +11,7 @@
 #include "formats/settings/arch_config_file.h"
 #include "rtl/engine/rtl_model.h"
 
-namespace qsim {
+namespace qsim::rtl {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ Request request_of(const std::vector<std::string>& words) {
     } else if (request.folder.empty()) {
       request.folder = words[i];
     } else {
-      request.configs.push_back(load_arch_config(words[i]));
+      request.configs.push_back(formats::load_arch_config(words[i]));
     }
   }
   if (request.configs.empty()) {
@@ -51,17 +51,17 @@ void replace_key(const Request& request, const ArchConfig& config, const std::st
   const fs::path note =
       request.folder / (config.name + "-" + request.options.variant + "-" + compiler + ".key");
   if (fs::exists(note)) {
-    const std::string old = read_text_file(note);
+    const std::string old = formats::read_text_file(note);
     if (old == key) return;
     fs::remove(request.folder / (old + ".so"));
     fs::remove(request.folder / (old + ".log"));
   }
-  write_file_atomically(note, key);
+  formats::write_file_atomically(note, key);
 }
 
 // Whatever the umask is: nobody else's code is loaded (formats/files/own_file.h).
 void take_from_others(const fs::path& folder) {
-  make_folder(folder);
+  formats::make_folder(folder);
   fs::permissions(folder, fs::perms::group_write | fs::perms::others_write,
                   fs::perm_options::remove);
 }
@@ -79,11 +79,11 @@ int build(const Request& request) {
 }
 
 }  // namespace
-}  // namespace qsim
+}  // namespace qsim::rtl
 
 int main(int argc, char** argv) {
   try {
-    return qsim::build(qsim::request_of(std::vector<std::string>(argv + 1, argv + argc)));
+    return qsim::rtl::build(qsim::rtl::request_of(std::vector<std::string>(argv + 1, argv + argc)));
   } catch (const qsim::Error& error) {
     std::fprintf(stderr, "qsim_rtl_build: %s\n%s", error.what(), error.details().c_str());
     return 1;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace qsim {
+namespace qsim::rtl {
 
 // Raised with every change of this file; a library of another version is refused.
 inline constexpr std::uint32_t kRtlAbiVersion = 2;
@@ -93,10 +93,10 @@ struct RtlCoreOptions {
   std::uint32_t init_seed = 0;  // 0: all zero
 };
 
-}  // namespace qsim
+}  // namespace qsim::rtl
 
 extern "C" {
 std::uint32_t qsim_rtl_abi_version();
 // The caller deletes it before it closes the library.
-qsim::RtlCore* qsim_rtl_create(const qsim::RtlCoreOptions* options);
+qsim::rtl::RtlCore* qsim_rtl_create(const qsim::rtl::RtlCoreOptions* options);
 }

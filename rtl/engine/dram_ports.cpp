@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-namespace qsim {
+namespace qsim::rtl {
 namespace {
 
 // What lies beyond a region's end; only the unused end of a run's last beat may read it.
@@ -170,4 +170,4 @@ void WritePort::respond() {
   response_cycle_ = --open_ == 0 ? kNever : ring_[oldest_].response_cycle;
 }
 
-}  // namespace qsim
+}  // namespace qsim::rtl

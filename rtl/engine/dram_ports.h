@@ -13,7 +13,7 @@
 #include "core/machine/dram_memory.h"
 #include "rtl/engine/core_abi.h"
 
-namespace qsim {
+namespace qsim::rtl {
 
 inline constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
@@ -118,4 +118,4 @@ class WritePort {
   std::uint64_t bursts_ = 0;
 };
 
-}  // namespace qsim
+}  // namespace qsim::rtl

@@ -6,7 +6,7 @@
 #include "core/base/engine_names.h"
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::rtl {
 namespace {
 
 namespace fs = std::filesystem;
@@ -117,4 +117,4 @@ std::unique_ptr<Engine> make_rtl_engine(const RtlEngineOptions& options) {
   return std::make_unique<RtlEngine>(options);
 }
 
-}  // namespace qsim
+}  // namespace qsim::rtl

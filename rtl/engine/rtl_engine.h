@@ -10,7 +10,7 @@
 #include "rtl/engine/rtl_harness.h"
 #include "rtl/engine/rtl_model.h"
 
-namespace qsim {
+namespace qsim::rtl {
 
 // Cycles [first, last) of every run go to an FST file; a later run overwrites it.
 struct RtlTrace {
@@ -37,4 +37,4 @@ struct RtlEngineOptions {
 // program was compiled for other hardware; Error (exit code 2) for a run without data.
 std::unique_ptr<Engine> make_rtl_engine(const RtlEngineOptions& options = {});
 
-}  // namespace qsim
+}  // namespace qsim::rtl

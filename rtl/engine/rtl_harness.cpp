@@ -6,7 +6,7 @@
 #include "core/machine/timing_model.h"
 #include "core/machine/who_waits.h"
 
-namespace qsim {
+namespace qsim::rtl {
 namespace {
 
 constexpr int kResetCycles = 2;
@@ -175,4 +175,4 @@ std::array<std::vector<CommandTime>, kUnits> RtlHarness::finish() {
   return std::move(times_);
 }
 
-}  // namespace qsim
+}  // namespace qsim::rtl

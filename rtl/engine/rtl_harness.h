@@ -11,7 +11,7 @@
 #include "core/machine/isa/command_codec.h"
 #include "rtl/engine/dram_ports.h"
 
-namespace qsim {
+namespace qsim::rtl {
 
 struct RtlHarnessOptions {
   DramSeed dram_seed;             // absent: the deterministic memory
@@ -82,4 +82,4 @@ class RtlHarness {
   std::uint64_t bursts_seen_ = 0;
 };
 
-}  // namespace qsim
+}  // namespace qsim::rtl

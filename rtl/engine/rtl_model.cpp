@@ -22,7 +22,7 @@
 #include "formats/files/files.h"
 #include "formats/files/own_file.h"
 
-namespace qsim {
+namespace qsim::rtl {
 namespace {
 
 // Runs another program and waits for it.
@@ -114,7 +114,7 @@ void add_sources(Fnv1a& hash, const fs::path& folder, const std::string& kind) {
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
     hash.add(file.filename().string());
-    hash.add(read_text_file(file));
+    hash.add(formats::read_text_file(file));
   }
 }
 
@@ -218,7 +218,7 @@ std::string key_of(const RtlParameters& parameters, const RtlModelOptions& optio
   }
   for (const char* file : {"build_model.sh", "engine/core_abi.h", "engine/verilated_core.cpp",
                            "engine/verilated_print.h"}) {
-    hash.add(read_text_file(rtl / file));
+    hash.add(formats::read_text_file(rtl / file));
   }
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash.value()));
@@ -265,7 +265,7 @@ std::string rtl_model_key(const RtlParameters& parameters, const RtlModelOptions
 }
 
 RtlModel::RtlModel(const fs::path& given, const RtlParameters& parameters) : library_(given) {
-  const fs::path library = require_own(given);
+  const fs::path library = formats::require_own(given);
   const auto refuse = [&](const std::string& why) {
     throw_bad_input(library_.string() + ": " + why + "; remove it, and qsim builds it again");
   };
@@ -297,7 +297,7 @@ fs::path find_or_build_rtl_model(const ArchConfig& arch, const RtlModelOptions& 
     throw_bad_input(
         "the rtl engine has to build a model and has no folder for it; set QSIM_CACHE to a folder");
   }
-  make_own_folder(options.places.cache);
+  formats::make_own_folder(options.places.cache);
   announce_build(arch, chosen.compiler, options);
   return build_rtl_model(arch, chosen, options.places.cache);
 }
@@ -305,7 +305,7 @@ fs::path find_or_build_rtl_model(const ArchConfig& arch, const RtlModelOptions& 
 fs::path build_rtl_model(const ArchConfig& arch, const RtlModelOptions& options,
                          const fs::path& folder) {
   const RtlParameters parameters = rtl_parameters(arch);
-  make_folder(folder);
+  formats::make_folder(folder);
   const std::string compiler = rtl_compiler(parameters, options);
   const fs::path library = folder / (key_of(parameters, options, compiler) + ".so");
   std::vector<std::string> command = {(options.places.sources / "build_model.sh").string(),
@@ -319,7 +319,7 @@ fs::path build_rtl_model(const ArchConfig& arch, const RtlModelOptions& options,
   const ProgramOutcome outcome = run_program(command);
   std::error_code error;
   if (outcome.exit_code == 0 && fs::exists(library, error)) {
-    sync_file(library);  // the script has renamed it into place
+    formats::sync_file(library);  // the script has renamed it into place
     return library;
   }
   const std::string message = "building the RTL model of '" + echoed(arch.name) + "'" +
@@ -329,4 +329,4 @@ fs::path build_rtl_model(const ArchConfig& arch, const RtlModelOptions& options,
   throw Error(ExitCode::kBadInput, message, outcome.output + package_hint(outcome.output));
 }
 
-}  // namespace qsim
+}  // namespace qsim::rtl

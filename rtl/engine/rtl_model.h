@@ -9,7 +9,7 @@
 #include "rtl/engine/rtl_parameters.h"
 #include "rtl/engine/rtl_places.h"
 
-namespace qsim {
+namespace qsim::rtl {
 
 struct RtlModelOptions {
   RtlPlaces places = standard_rtl_places();
@@ -56,4 +56,4 @@ std::filesystem::path find_or_build_rtl_model(const ArchConfig& arch,
 std::filesystem::path build_rtl_model(const ArchConfig& arch, const RtlModelOptions& options,
                                       const std::filesystem::path& folder);
 
-}  // namespace qsim
+}  // namespace qsim::rtl

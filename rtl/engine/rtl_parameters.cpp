@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace qsim {
+namespace qsim::rtl {
 namespace {
 
 struct Row {
@@ -58,4 +58,4 @@ std::string rtl_parameter_difference(const RtlParameters& found, const RtlParame
   return text;
 }
 
-}  // namespace qsim
+}  // namespace qsim::rtl

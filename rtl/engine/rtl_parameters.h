@@ -8,7 +8,7 @@
 #include "core/machine/arch_config.h"
 #include "rtl/engine/core_abi.h"
 
-namespace qsim {
+namespace qsim::rtl {
 
 RtlParameters rtl_parameters(const ArchConfig& arch);
 
@@ -18,4 +18,4 @@ std::vector<std::string> rtl_parameter_texts(const RtlParameters& parameters);
 // "BusBytes=16 (wanted 4), ...": where two sets part; "" where they do not.
 std::string rtl_parameter_difference(const RtlParameters& found, const RtlParameters& wanted);
 
-}  // namespace qsim
+}  // namespace qsim::rtl

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-namespace qsim {
+namespace qsim::rtl {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,4 +53,4 @@ fs::path find_program(const std::string& name) {
   return {};
 }
 
-}  // namespace qsim
+}  // namespace qsim::rtl

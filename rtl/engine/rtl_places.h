@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace qsim {
+namespace qsim::rtl {
 
 struct RtlPlaces {
   std::filesystem::path sources;                     // the folder rtl/; empty when not found
@@ -23,4 +23,4 @@ RtlPlaces standard_rtl_places();
 // The executable file that `name` means on PATH; empty when there is none.
 std::filesystem::path find_program(const std::string& name);
 
-}  // namespace qsim
+}  // namespace qsim::rtl

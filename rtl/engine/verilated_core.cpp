@@ -67,9 +67,9 @@ T* port_at(Port& port) {
   return reinterpret_cast<T*>(&port);
 }
 
-class VerilatedCore final : public qsim::RtlCore {
+class VerilatedCore final : public qsim::rtl::RtlCore {
  public:
-  explicit VerilatedCore(const qsim::RtlCoreOptions& options) {
+  explicit VerilatedCore(const qsim::rtl::RtlCoreOptions& options) {
     enter();
     context_.threads(1);
     context_.fatalOnError(false);
@@ -92,8 +92,8 @@ class VerilatedCore final : public qsim::RtlCore {
   VerilatedCore(const VerilatedCore&) = delete;
   VerilatedCore& operator=(const VerilatedCore&) = delete;
 
-  const qsim::RtlPorts& ports() const override { return ports_; }
-  const qsim::RtlParameters& parameters() const override { return parameters_; }
+  const qsim::rtl::RtlPorts& ports() const override { return ports_; }
+  const qsim::rtl::RtlParameters& parameters() const override { return parameters_; }
   const char* messages() const override { return messages_.text.c_str(); }
 
   void settle() override {
@@ -158,8 +158,8 @@ class VerilatedCore final : public qsim::RtlCore {
   std::uint8_t unit_ready_ = 0;
   std::uint8_t done_ = 0;
   std::uint8_t idle_ = 0;
-  qsim::RtlPorts ports_{};
-  qsim::RtlParameters parameters_{
+  qsim::rtl::RtlPorts ports_{};
+  qsim::rtl::RtlParameters parameters_{
       QSIM_RTL_ARRAY_ROWS,         QSIM_RTL_ARRAY_COLS, QSIM_RTL_ACT_WORDS, QSIM_RTL_WEIGHT_WORDS,
       QSIM_RTL_ACC_HALF_WORDS,     QSIM_RTL_OUT_WORDS,  QSIM_RTL_BUS_BYTES, QSIM_RTL_BURST_BEATS,
       QSIM_RTL_OUTSTANDING_BURSTS, QSIM_RTL_DYADIC};
@@ -228,10 +228,10 @@ bool VerilatedCore::write_coverage(const char*) { return false; }
 
 extern "C" {
 __attribute__((visibility("default"))) std::uint32_t qsim_rtl_abi_version() {
-  return qsim::kRtlAbiVersion;
+  return qsim::rtl::kRtlAbiVersion;
 }
-__attribute__((visibility("default"))) qsim::RtlCore* qsim_rtl_create(
-    const qsim::RtlCoreOptions* options) {
+__attribute__((visibility("default"))) qsim::rtl::RtlCore* qsim_rtl_create(
+    const qsim::rtl::RtlCoreOptions* options) {
   return new VerilatedCore(*options);
 }
 }

@@ -5,7 +5,7 @@
 
 #include "core/base/limits.h"
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 namespace {
 
 // Calls visit(address) for every run of a LOAD or STORE, in stream order.
@@ -132,4 +132,4 @@ void apply(const Store& store, Machine& machine) {
   });
 }
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

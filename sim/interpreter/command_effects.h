@@ -4,7 +4,7 @@
 
 #include "sim/interpreter/machine.h"
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 
 void apply(const Load& load, Machine& machine);
 void apply(const Execute& execute, Machine& machine);
@@ -19,4 +19,4 @@ void check_words(const char* memory, std::int64_t first, std::int64_t count, std
 std::int64_t last_position(std::int64_t outputs, std::int64_t kernel, std::int64_t stride,
                            std::int64_t origin, std::int64_t size);
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

@@ -4,7 +4,7 @@
 #include "sim/interpreter/command_effects.h"
 #include "sim/interpreter/fold_kernel.h"
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 namespace {
 
 void check_execute(const Execute& e, const ArchConfig& arch) {
@@ -76,4 +76,4 @@ void apply(const Execute& e, Machine& machine) {
   }
 }
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

@@ -12,7 +12,7 @@
 #define QSIM_CLONES
 #endif
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 namespace {
 
 struct Pass {
@@ -103,4 +103,4 @@ void FoldWeights::accumulate(std::span<const std::int8_t* const> pixels, bool ov
   }
 }
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

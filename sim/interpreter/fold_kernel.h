@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 
 // Weights of one fold: [columns / group][rows][group] int32, where a group is what one pass of
 // the kernel holds in registers.
@@ -34,4 +34,4 @@ class FoldWeights {
   std::vector<std::uint32_t> values_;
 };
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

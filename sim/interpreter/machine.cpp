@@ -1,6 +1,6 @@
 #include "sim/interpreter/machine.h"
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 namespace {
 
 std::size_t elems(std::int64_t words, std::int64_t elems_per_word) {
@@ -35,4 +35,4 @@ void fill_with_garbage(Machine& machine, Random& random) {
   for (auto& table : machine.tables) fill(table, random);
 }
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

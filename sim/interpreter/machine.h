@@ -10,7 +10,7 @@
 #include "core/machine/dram_memory.h"
 #include "core/machine/isa/commands.h"
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 
 struct Machine {
   // On-chip memories zero, DRAM as at the start of a run. `program` must outlive this object.
@@ -29,4 +29,4 @@ struct Machine {
 // Overwrites every on-chip byte, so that a read of something never written is seen.
 void fill_with_garbage(Machine& machine, Random& random);
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

@@ -7,7 +7,7 @@
 #include "core/machine/isa/parameter_block.h"
 #include "sim/interpreter/command_effects.h"
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 namespace {
 
 // What one POST works with: its slots, decoded, and the psums of its tiles.
@@ -108,4 +108,4 @@ void apply(const Post& post, Machine& machine) {
   }
 }
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

@@ -7,7 +7,7 @@
 #include "sim/interpreter/command_effects.h"
 #include "sim/interpreter/unit_order.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 class ProgramInterpreter : public Engine {
@@ -68,4 +68,4 @@ std::unique_ptr<Engine> make_program_interpreter(bool random_order) {
   return std::make_unique<ProgramInterpreter>(random_order);
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -6,11 +6,11 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 // Round robin order, memories zero at the start. With `random_order` the units run in an order
 // drawn from RunOptions::seed, effects and signals of a command are held back for a random while,
 // and the memories start with garbage: a token that is missing shows as wrong bytes.
 std::unique_ptr<Engine> make_program_interpreter(bool random_order = false);
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -3,7 +3,7 @@
 #include "core/machine/program_text.h"
 #include "core/machine/who_waits.h"
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 namespace {
 
 constexpr std::array<Unit, kUnits> kAllUnits = {Unit::kLoad, Unit::kExecute, Unit::kPost,
@@ -127,4 +127,4 @@ void UnitOrder::check_end() const {
   }
 }
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

@@ -9,7 +9,7 @@
 #include "core/base/random.h"
 #include "core/machine/program.h"
 
-namespace qsim::interpreter {
+namespace qsim::sim::interpreter {
 
 // Called once for every command, in an order that the tokens allow.
 using ApplyCommand = std::function<void(Unit unit, std::size_t index)>;
@@ -58,4 +58,4 @@ class UnitOrder {
   std::array<int, kSemaphores> value_{};
 };
 
-}  // namespace qsim::interpreter
+}  // namespace qsim::sim::interpreter

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 std::uint64_t positive(std::int64_t value) { return static_cast<std::uint64_t>(value); }
@@ -197,4 +197,4 @@ bool DramRecurrence::equals_saved() const {
   return true;
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

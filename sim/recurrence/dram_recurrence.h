@@ -13,7 +13,7 @@
 
 #include "core/machine/arch_config.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class DramRecurrence {
  public:
@@ -87,4 +87,4 @@ class DramRecurrence {
   std::uint64_t steps_ = 0;
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

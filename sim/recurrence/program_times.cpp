@@ -4,7 +4,7 @@
 #include "core/machine/who_waits.h"
 #include "sim/recurrence/recurrence.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 using Times = std::array<std::vector<CommandTime>, kUnits>;
@@ -57,4 +57,4 @@ Times command_times(const Program& program) {
   return times;
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

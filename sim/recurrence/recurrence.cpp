@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/machine/timing_model.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 ArchConfig without_texts(ArchConfig arch) {
@@ -107,4 +107,4 @@ CommandTime Recurrence::finish(Unit unit, TokenMasks tokens, std::uint64_t start
   return {start, free, done};
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -20,7 +20,7 @@
 #include "sim/recurrence/dram_recurrence.h"
 #include "sim/recurrence/token_lines.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 // Semaphores that a command waits for and signals; see commands.h.
 struct TokenMasks {
@@ -80,4 +80,4 @@ class Recurrence {
   TokenLines tokens_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

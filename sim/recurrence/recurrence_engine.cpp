@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "sim/recurrence/program_times.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 class RecurrenceEngine : public Engine {
@@ -30,4 +30,4 @@ class RecurrenceEngine : public Engine {
 
 std::unique_ptr<Engine> make_recurrence_engine() { return std::make_unique<RecurrenceEngine>(); }
 
-}  // namespace qsim
+}  // namespace qsim::sim

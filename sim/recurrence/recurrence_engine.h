@@ -6,9 +6,9 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 // Its run() throws InternalError when it is to move data.
 std::unique_ptr<Engine> make_recurrence_engine();
 
-}  // namespace qsim
+}  // namespace qsim::sim

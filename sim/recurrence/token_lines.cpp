@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 constexpr std::uint64_t kFirstCapacity = std::bit_ceil(std::uint64_t{kSemaphoreMax});
@@ -68,4 +68,4 @@ void TokenLines::check_overflow(bool overflows, std::size_t semaphore, std::uint
                              std::to_string(kSemaphoreMax) + " tokens");
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -11,7 +11,7 @@
 
 #include "core/machine/isa/commands.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 // Tokens of each semaphore at cycle 0, at most kSemaphoreMax each.
 using TokenCounts = std::array<std::uint8_t, kSemaphores>;
@@ -127,4 +127,4 @@ inline void TokenLines::signal(Unit unit, std::uint16_t mask, std::uint64_t cycl
   });
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

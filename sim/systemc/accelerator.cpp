@@ -2,7 +2,7 @@
 
 #include "core/machine/who_waits.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 Accelerator::Accelerator(const sc_core::sc_module_name& name, VectorPath path)
     : sc_module(name),
@@ -41,4 +41,4 @@ void Accelerator::check_all_started() const {
   QSIM_CHECK(waiting.empty(), "deadlock: no unit can go on" + waiting);
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -7,7 +7,7 @@
 #include "sim/systemc/post_unit.h"
 #include "sim/systemc/store_unit.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class Accelerator : public sc_core::sc_module {
  public:
@@ -33,4 +33,4 @@ class Accelerator : public sc_core::sc_module {
   std::array<CommandUnit*, kUnits> units_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

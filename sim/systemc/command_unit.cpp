@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 // One cycle in units of SystemC's own resolution, 1 ps, which nobody changes; a constant, since
@@ -136,4 +136,4 @@ void CommandUnit::retire() {
   });
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

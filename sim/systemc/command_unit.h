@@ -15,7 +15,7 @@
 #include "sim/systemc/ofmap_handover.h"
 #include "sim/systemc/semaphore_bank.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 // One cycle is 1 ns of SystemC time.
 sc_core::sc_time cycles(std::uint64_t count);
@@ -92,4 +92,4 @@ class CommandUnit : public sc_core::sc_module {
   std::vector<CommandTime> times_;  // of the commands started
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

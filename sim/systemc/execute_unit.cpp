@@ -2,7 +2,7 @@
 
 #include "core/machine/timing_model.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 CommandTime ExecuteUnit::schedule(const Command& command, std::uint64_t start) {
   const Execute& execute = std::get<Execute>(command.fields);
@@ -19,4 +19,4 @@ void ExecuteUnit::act_at_start(const Command& command) {
   array_.execute(std::get<Execute>(command.fields), program().arch, scratchpads());
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

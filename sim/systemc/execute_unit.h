@@ -4,7 +4,7 @@
 #include "sim/systemc/command_unit.h"
 #include "sim/systemc/datapath/array_kernel.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class ExecuteUnit : public CommandUnit {
  public:
@@ -22,4 +22,4 @@ class ExecuteUnit : public CommandUnit {
   ArrayKernel array_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

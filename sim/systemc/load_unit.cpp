@@ -2,7 +2,7 @@
 
 #include "sim/systemc/datapath/tile_copy.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 CommandTime LoadUnit::schedule(const Command& command, std::uint64_t start) {
   const Load& load = std::get<Load>(command.fields);
@@ -15,4 +15,4 @@ void LoadUnit::act_at_done(const Command& command) {
   if (handover() != nullptr) handover()->load_done();
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

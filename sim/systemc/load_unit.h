@@ -4,7 +4,7 @@
 #include "core/machine/dram_channel.h"
 #include "sim/systemc/command_unit.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class LoadUnit : public CommandUnit {
  public:
@@ -19,4 +19,4 @@ class LoadUnit : public CommandUnit {
   DramChannel read_channel_{ArchConfig{}};
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -7,7 +7,7 @@
 
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 constexpr std::size_t kNoCommand = std::numeric_limits<std::size_t>::max();
@@ -115,4 +115,4 @@ void OfmapHandover::settle(std::size_t chunk) {
   dram_.release(first * chunk_bytes_, std::min((last + 1) * chunk_bytes_, program_.writable_bytes));
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -10,7 +10,7 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class OfmapHandover {
  public:
@@ -71,4 +71,4 @@ class OfmapHandover {
   double seconds_ = 0;
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

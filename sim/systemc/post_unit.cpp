@@ -3,7 +3,7 @@
 #include "core/machine/timing_model.h"
 #include "sim/systemc/datapath/post_kernel.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 CommandTime PostUnit::schedule(const Command& command, std::uint64_t start) {
   const Duration duration = post_duration(std::get<Post>(command.fields), program().arch);
@@ -14,4 +14,4 @@ void PostUnit::act_at_start(const Command& command) {
   post_tile(std::get<Post>(command.fields), program().arch, path_, scratchpads());
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

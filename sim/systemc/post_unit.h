@@ -4,7 +4,7 @@
 #include "sim/systemc/command_unit.h"
 #include "sim/systemc/datapath/vector_path.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class PostUnit : public CommandUnit {
  public:
@@ -20,4 +20,4 @@ class PostUnit : public CommandUnit {
   VectorPath path_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

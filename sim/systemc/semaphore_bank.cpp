@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 template <typename Visit>
@@ -82,4 +82,4 @@ void SemaphoreBank::check_overflow(std::size_t semaphore) const {
                  std::to_string(kSemaphoreMax));
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

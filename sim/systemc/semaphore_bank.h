@@ -9,7 +9,7 @@
 
 #include "core/machine/program.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class SemaphoreBank {
  public:
@@ -46,4 +46,4 @@ class SemaphoreBank {
   std::array<sc_core::sc_event, kUnits> ready_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

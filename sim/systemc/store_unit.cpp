@@ -2,7 +2,7 @@
 
 #include "sim/systemc/datapath/tile_copy.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 CommandTime StoreUnit::schedule(const Command& command, std::uint64_t start) {
   const Store& store = std::get<Store>(command.fields);
@@ -15,4 +15,4 @@ void StoreUnit::act_at_done(const Command& command) {
   if (handover() != nullptr) handover()->store_done();
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

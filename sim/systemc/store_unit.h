@@ -4,7 +4,7 @@
 #include "core/machine/dram_channel.h"
 #include "sim/systemc/command_unit.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class StoreUnit : public CommandUnit {
  public:
@@ -19,4 +19,4 @@ class StoreUnit : public CommandUnit {
   DramChannel write_channel_{ArchConfig{}};
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

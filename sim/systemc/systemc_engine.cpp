@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "sim/systemc/accelerator.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 constexpr const char* kAcceleratorName = "accelerator";
@@ -75,4 +75,4 @@ std::unique_ptr<Engine> make_systemc_engine(const SystemcEngineOptions& options)
   return std::make_unique<SystemcEngine>(options);
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -9,7 +9,7 @@
 #include "core/machine/engine.h"
 #include "sim/systemc/datapath/vector_path.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 struct SystemcEngineOptions {
   std::optional<VectorPath> vector_path;  // absent: the best that this processor supports
@@ -18,4 +18,4 @@ struct SystemcEngineOptions {
 // Throws InternalError when the process has had such an engine already.
 std::unique_ptr<Engine> make_systemc_engine(const SystemcEngineOptions& options = {});
 
-}  // namespace qsim
+}  // namespace qsim::sim

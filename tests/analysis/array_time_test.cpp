@@ -11,6 +11,8 @@
 #include "tests/report/sample_run.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 std::uint64_t part(const std::vector<ArrayTimePart>& parts, const std::string& id) {

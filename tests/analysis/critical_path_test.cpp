@@ -10,6 +10,8 @@
 #include "tests/report/sample_run.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 enum Token : std::uint16_t {

@@ -10,6 +10,8 @@
 #include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 using Times = std::array<std::vector<CommandTime>, kUnits>;

@@ -17,6 +17,10 @@
 #include "tests/report/sample_run.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
 namespace {
 
 ArchConfig array_of(std::int64_t rows, std::int64_t cols) {

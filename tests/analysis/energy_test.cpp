@@ -8,6 +8,9 @@
 #include "formats/settings/energy_table_file.h"
 
 namespace qsim {
+
+using namespace formats;
+using namespace report;
 namespace {
 
 EnergyTable table_of_one_size() {

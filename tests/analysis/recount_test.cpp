@@ -16,6 +16,11 @@
 #include "tests/core/program_draft.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace sim;
 namespace {
 
 // What the interpreter moves in a run of `program`.

@@ -13,6 +13,11 @@
 #include "sim/recurrence/program_times.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace sim;
 namespace {
 
 // One use of a word: who writes it, who reads it last.

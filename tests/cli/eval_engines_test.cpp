@@ -4,6 +4,8 @@
 #include "tests/cli/eval_fixture.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 TEST_F(Eval, ComparesTheFloatNetworkAndFakeQuantizationWithTheIntegers) {

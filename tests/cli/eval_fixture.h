@@ -34,7 +34,7 @@ class Eval : public ::testing::Test {
     expect_error(folder_, "eval " + arguments, code, message);
   }
   std::vector<std::int32_t> predictions(const std::string& folder) {
-    const Tensor tensor = read_npy(folder_ / (folder + "/predictions.npy"));
+    const Tensor tensor = formats::read_npy(folder_ / (folder + "/predictions.npy"));
     const std::span<const std::int32_t> values = tensor.as<std::int32_t>();
     return {values.begin(), values.end()};
   }

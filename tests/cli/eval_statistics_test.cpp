@@ -11,6 +11,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace cli;
 namespace {
 
 using Best = std::array<std::int32_t, kBestClasses>;

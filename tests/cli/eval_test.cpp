@@ -8,6 +8,8 @@
 #include "tests/cli/eval_fixture.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

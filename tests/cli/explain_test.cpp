@@ -7,6 +7,8 @@
 #include "tests/cli/small_network.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using Json = nlohmann::json;

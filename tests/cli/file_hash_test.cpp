@@ -8,6 +8,9 @@
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
+
+using namespace cli;
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

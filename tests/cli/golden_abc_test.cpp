@@ -11,6 +11,8 @@
 #include "tests/cli/golden_command.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 // Recorded errors have five digits after the point; the program's floating point may move the next.

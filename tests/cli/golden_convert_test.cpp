@@ -4,6 +4,8 @@
 #include "tests/cli/golden_command.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 // float16 [2, 40]: 1, 2, ... 80.

@@ -12,6 +12,9 @@
 #include "tests/cli/golden_command.h"
 
 namespace qsim {
+
+using namespace cli;
+using namespace formats;
 namespace {
 
 const std::string kLayer = "golden linear --K 70 --N 33 --M 3 --iters 3 ";

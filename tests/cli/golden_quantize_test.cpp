@@ -7,6 +7,8 @@
 #include "tests/cli/golden_command.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 void write_floats(const TestFolder& folder, const std::string& name, const Shape& shape,

@@ -8,6 +8,8 @@
 #include "tests/cli/golden_command.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

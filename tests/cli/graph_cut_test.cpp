@@ -11,6 +11,8 @@
 #include "tests/golden/random_graph.h"
 
 namespace qsim {
+
+using namespace cli;
 namespace {
 
 Value picture() { return {{1, 4, 4, 2}, DType::kInt8, 0, Scale::of(0.1F)}; }

@@ -8,6 +8,8 @@
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
+
+using namespace cli;
 namespace {
 
 using Json = nlohmann::json;

@@ -29,6 +29,9 @@ extern "C" int memcmp(const void* a, const void* b, std::size_t size) {
 }
 
 namespace qsim {
+
+using namespace cli;
+using namespace report;
 namespace {
 
 constexpr std::size_t kSize = 1500;

@@ -8,6 +8,8 @@
 #include "tests/cli/small_network.h"
 
 namespace qsim {
+
+using namespace cli;
 namespace {
 
 using Json = nlohmann::json;

@@ -10,6 +10,8 @@
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
+
+using namespace cli;
 namespace {
 
 std::string error_of(const OptionRow& row, const std::string& value) {

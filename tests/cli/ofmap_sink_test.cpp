@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace cli;
+using namespace report;
 namespace {
 
 // Two layers of the graph are ofmaps, the one between them runs fused. All values are 1 and 2.

@@ -6,6 +6,8 @@
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 constexpr const char* kSmallWithFlatten =

@@ -14,6 +14,9 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace cli;
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

@@ -10,6 +10,8 @@
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using nlohmann::json;

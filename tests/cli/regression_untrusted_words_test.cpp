@@ -9,6 +9,8 @@
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 constexpr const char* kUntrusted =

@@ -12,6 +12,8 @@
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using Json = nlohmann::json;

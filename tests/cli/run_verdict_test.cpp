@@ -14,6 +14,10 @@
 #include "tests/cli/run_qsim.h"
 
 namespace qsim {
+
+using namespace cli;
+using namespace compiler;
+using namespace report;
 namespace {
 
 using Json = nlohmann::json;

@@ -14,11 +14,12 @@
 
 namespace qsim::testing {
 
-inline constexpr Objective kObjectives[] = {Objective::kCycles, Objective::kBytes,
-                                            Objective::kEnergy, Objective::kEdp};
+inline constexpr compiler::Objective kObjectives[] = {
+    compiler::Objective::kCycles, compiler::Objective::kBytes, compiler::Objective::kEnergy,
+    compiler::Objective::kEdp};
 
-inline MapperOptions random_options(Random& random, Objective objective) {
-  MapperOptions options;
+inline compiler::MapperOptions random_options(Random& random, compiler::Objective objective) {
+  compiler::MapperOptions options;
   options.objective = objective;
   options.dataflow = static_cast<Dataflow>(random.uniform(0, 2));
   const double slacks[] = {0, 0.0005, 0.02};
@@ -28,13 +29,22 @@ inline MapperOptions random_options(Random& random, Objective objective) {
 }
 
 // Adds up the energy of a layer's commands.
-class EnergySink final : public CommandSink {
+class EnergySink final : public compiler::CommandSink {
  public:
   explicit EnergySink(const ArchConfig& arch) : arch_(arch) {}
-  void add(const Load& load, const Tokens&, const CommandPlace&) override { take(load); }
-  void add(const Execute& execute, const Tokens&, const CommandPlace&) override { take(execute); }
-  void add(const Post& post, const Tokens&, const CommandPlace&) override { take(post); }
-  void add(const Store& store, const Tokens&, const CommandPlace&) override { take(store); }
+  void add(const Load& load, const compiler::Tokens&, const compiler::CommandPlace&) override {
+    take(load);
+  }
+  void add(const Execute& execute, const compiler::Tokens&,
+           const compiler::CommandPlace&) override {
+    take(execute);
+  }
+  void add(const Post& post, const compiler::Tokens&, const compiler::CommandPlace&) override {
+    take(post);
+  }
+  void add(const Store& store, const compiler::Tokens&, const compiler::CommandPlace&) override {
+    take(store);
+  }
   const EnergyEvents& events() const { return events_; }
 
  private:
@@ -54,47 +64,52 @@ struct Costed {
 };
 
 // A mapping's cost from its commands alone, in the objective's own words.
-inline Costed cost_by_commands(const PlannedLayer& layer, const Mapping& mapping,
-                               const ArchConfig& arch, const MapperOptions& options) {
-  const LayerCost cost = cost_of(layer, mapping, arch);
+inline Costed cost_by_commands(const compiler::PlannedLayer& layer, const Mapping& mapping,
+                               const ArchConfig& arch, const compiler::MapperOptions& options) {
+  const compiler::LayerCost cost = compiler::cost_of(layer, mapping, arch);
   Costed costed{0, static_cast<std::int64_t>(cost.cycles)};
   costed.commands = static_cast<std::int64_t>(cost.commands);
-  if (options.objective == Objective::kCycles || options.objective == Objective::kBytes) {
-    const std::uint64_t a_command = options.objective == Objective::kCycles ? 32 : 0;
+  if (options.objective == compiler::Objective::kCycles ||
+      options.objective == compiler::Objective::kBytes) {
+    const std::uint64_t a_command = options.objective == compiler::Objective::kCycles ? 32 : 0;
     costed.value =
         static_cast<double>(cost.read_bytes() + cost.write_bytes + a_command * cost.commands);
     return costed;
   }
   EnergySink sink(arch);
-  Schedule(layer, mapping, arch, {}, sink).run();
+  compiler::Schedule(layer, mapping, arch, {}, sink).run();
   costed.value = total_energy(sink.events(), *options.energy, arch);
-  if (options.objective == Objective::kEdp) costed.value *= static_cast<double>(costed.cycles);
+  if (options.objective == compiler::Objective::kEdp)
+    costed.value *= static_cast<double>(costed.cycles);
   return costed;
 }
 
-inline std::vector<Costed> all_costs(const PlannedLayer& layer, const ArchConfig& arch,
-                                     const MapperOptions& options) {
+inline std::vector<Costed> all_costs(const compiler::PlannedLayer& layer, const ArchConfig& arch,
+                                     const compiler::MapperOptions& options) {
   std::vector<Costed> costs;
-  for (const std::int64_t rows : equal_cuts(layer.geometry.out_rows)) {
-    for (const std::int64_t cols : equal_cuts(layer.geometry.out_cols)) {
-      for_each_chunking(layer.geometry, arch, options, rows, cols, [&](const Chunking& chunking) {
-        for (const Mapping& mapping : mappings_of(chunking, options.search)) {
-          if (find_fault(layer.geometry, mapping, arch)) continue;
-          costs.push_back(cost_by_commands(layer, mapping, arch, options));
-        }
-      });
+  for (const std::int64_t rows : compiler::equal_cuts(layer.geometry.out_rows)) {
+    for (const std::int64_t cols : compiler::equal_cuts(layer.geometry.out_cols)) {
+      compiler::for_each_chunking(
+          layer.geometry, arch, options, rows, cols, [&](const compiler::Chunking& chunking) {
+            for (const Mapping& mapping : compiler::mappings_of(chunking, options.search)) {
+              if (compiler::find_fault(layer.geometry, mapping, arch)) continue;
+              costs.push_back(cost_by_commands(layer, mapping, arch, options));
+            }
+          });
     }
   }
   return costs;
 }
 
-inline Costed best_of_all(const std::vector<Costed>& costs, const MapperOptions& options) {
+inline Costed best_of_all(const std::vector<Costed>& costs,
+                          const compiler::MapperOptions& options) {
   std::int64_t fewest = costs.front().cycles;
   for (const Costed& c : costs) fewest = std::min(fewest, c.cycles);
   const double most = static_cast<double>(fewest) * (1 + options.slack);
   Costed best{std::numeric_limits<double>::infinity()};
   for (const Costed& c : costs) {
-    if (options.objective == Objective::kCycles && static_cast<double>(c.cycles) > most) continue;
+    if (options.objective == compiler::Objective::kCycles && static_cast<double>(c.cycles) > most)
+      continue;
     best = std::min(best, c);
   }
   return best;
@@ -110,10 +125,10 @@ inline void expect_best_of_all(std::uint64_t first, std::uint64_t last) {
     const ArchConfig arch = random_machine(random);
     const PlannedNetwork network(
         random_network(seed, random, 1, seed % 8 < 4 ? 2 : 3, 10, arch.is_dyadic()), arch);
-    const PlannedLayer& layer = network.layers().front();
-    MapperOptions options = random_options(random, kObjectives[seed % 4]);
-    options.search = MappingSearch::kFull;
-    const MappedLayer mapped = map_layer(layer, arch, options);
+    const compiler::PlannedLayer& layer = network.layers().front();
+    compiler::MapperOptions options = random_options(random, kObjectives[seed % 4]);
+    options.search = compiler::MappingSearch::kFull;
+    const compiler::MappedLayer mapped = compiler::map_layer(layer, arch, options);
     const std::vector<Costed> costs = all_costs(layer, arch, options);
     const Costed found = cost_by_commands(layer, mapped.mapping, arch, options);
     const Costed best = best_of_all(costs, options);

@@ -10,6 +10,8 @@
 #include "tests/compiler/shape_layer.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 TEST(ChunkCounts, AreThoseOfTheLoopNest) {

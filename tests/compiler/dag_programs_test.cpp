@@ -9,6 +9,9 @@
 #include "tests/golden/random_dag.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace sim;
 namespace {
 
 // The program, or what the accelerator lacks.

@@ -9,6 +9,8 @@
 #include "tests/compiler/shape_layer.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 constexpr Objective kObjectives[] = {Objective::kCycles, Objective::kBytes, Objective::kEnergy,

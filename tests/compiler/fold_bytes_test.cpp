@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 constexpr unsigned kSeed = 12;

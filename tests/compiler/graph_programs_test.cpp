@@ -12,6 +12,9 @@
 #include "tests/compiler/random_network.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace sim;
 namespace {
 
 using testing::GraphBuilder;

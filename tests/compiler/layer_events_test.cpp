@@ -8,6 +8,8 @@
 #include "tests/compiler/random_network.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using testing::PlannedNetwork;

@@ -15,6 +15,9 @@
 #include "tests/compiler/random_network.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
 namespace {
 
 struct Case {

@@ -14,6 +14,8 @@
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using testing::GraphBuilder;

@@ -16,6 +16,9 @@
 #include "tests/compiler/shape_layer.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
 namespace {
 
 using testing::GraphBuilder;

@@ -16,6 +16,9 @@
 #include "tests/core/program_draft.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace sim;
 namespace {
 
 using testing::GraphBuilder;

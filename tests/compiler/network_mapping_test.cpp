@@ -12,6 +12,11 @@
 #include "tests/compiler/random_network.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace sim;
 namespace {
 
 // What a report shows of a whole program, from its commands: its last STORE's done, and its bytes

@@ -26,6 +26,8 @@
 #include "tests/compiler/shape_layer.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 struct Resource {

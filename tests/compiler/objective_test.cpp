@@ -11,6 +11,9 @@
 #include "tests/compiler/random_network.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace report;
 namespace {
 
 using testing::cost_by_commands;

@@ -44,7 +44,7 @@ inline void expect_violation(const std::function<void(ProgramDraft&)>& plant,
                              const std::string& expected) {
   ProgramDraft program(sample::program());
   plant(program);
-  const std::string found = joined(verify(program.program(), sample::tiny_arch()));
+  const std::string found = joined(compiler::verify(program.program(), sample::tiny_arch()));
   EXPECT_NE(found.find(expected), std::string::npos) << "expected: " << expected << "\nfound:\n"
                                                      << found;
 }

@@ -10,6 +10,9 @@
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
 namespace {
 
 using testing::small_arch;

@@ -8,6 +8,8 @@
 #include "tests/ofmap_statistics.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 constexpr const char* kConfigs[] = {"pe4x4", "pe8x8", "pe16x16", "pe16x32", "pe32x32"};

@@ -10,7 +10,7 @@
 namespace qsim::testing {
 
 // The smallest psum tile and chunks, in one slot each: what the smallest machine holds.
-inline Mapping smallest_mapping(const LayerGeometry& g) {
+inline Mapping smallest_mapping(const compiler::LayerGeometry& g) {
   Mapping mapping;
   mapping.act_planes = g.granule_planes;
   mapping.act_slots = mapping.weight_slots = 1;
@@ -19,11 +19,11 @@ inline Mapping smallest_mapping(const LayerGeometry& g) {
 
 // Any field of a mapping may have any value that is valid with the others. `fallback` is valid; it
 // is what a draw without success gives.
-inline Mapping random_mapping(const LayerGeometry& g, const ArchConfig& arch,
+inline Mapping random_mapping(const compiler::LayerGeometry& g, const ArchConfig& arch,
                               const Mapping& fallback, Random& random) {
   const auto up_to = [&](std::int64_t most) { return random.uniform(1, most); };
-  const bool is_identity =
-      std::holds_alternative<CopyLayer>(g.kind) || std::holds_alternative<AverageLayer>(g.kind);
+  const bool is_identity = std::holds_alternative<compiler::CopyLayer>(g.kind) ||
+                           std::holds_alternative<compiler::AverageLayer>(g.kind);
   for (int attempt = 0; attempt < 400; ++attempt) {
     Mapping m;
     // Small layers on large memories: mostly tiles that are not the smallest.
@@ -42,12 +42,12 @@ inline Mapping random_mapping(const LayerGeometry& g, const ArchConfig& arch,
     m.act_kernel_rows = random.chance(0.5) ? g.window.kernel_h : up_to(g.window.kernel_h);
     m.weight_folds = up_to(m.act_planes * m.act_kernel_rows * g.window.kernel_w);
     m.first_weight_folds = random.chance(0.5) ? m.weight_folds : up_to(m.weight_folds);
-    m.act_slots = random.chance(0.2) ? 0 : up_to(random.chance(0.5) ? 4 : kMostSlots);
-    m.weight_slots = random.chance(0.2) ? 0 : up_to(random.chance(0.5) ? 4 : kMostSlots);
+    m.act_slots = random.chance(0.2) ? 0 : up_to(random.chance(0.5) ? 4 : compiler::kMostSlots);
+    m.weight_slots = random.chance(0.2) ? 0 : up_to(random.chance(0.5) ? 4 : compiler::kMostSlots);
     m.acts_resident = random.chance(0.4);
     m.weights_resident = random.chance(0.4);
     m.load_order = random.chance(0.5) ? LoadOrder::kNeed : LoadOrder::kRelease;
-    if (!find_fault(g, m, arch)) return m;
+    if (!compiler::find_fault(g, m, arch)) return m;
   }
   return fallback;
 }

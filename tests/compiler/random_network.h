@@ -127,20 +127,20 @@ inline EnergyTable random_energy_table(Random& random) {
 class PlannedNetwork {
  public:
   PlannedNetwork(Graph graph, const ArchConfig& arch)
-      : graph_(std::move(graph)), layers_(fuse_layers(graph_)) {
-    place_concats(layers_, arch);
-    fold_first_layer_taps(layers_, arch);
-    plan_ = plan_memory(layers_, arch);
+      : graph_(std::move(graph)), layers_(compiler::fuse_layers(graph_)) {
+    compiler::place_concats(layers_, arch);
+    compiler::fold_first_layer_taps(layers_, arch);
+    plan_ = compiler::plan_memory(layers_, arch);
   }
   PlannedNetwork(const PlannedNetwork&) = delete;
   PlannedNetwork& operator=(const PlannedNetwork&) = delete;
 
-  const std::vector<PlannedLayer>& layers() const { return plan_.layers; }
+  const std::vector<compiler::PlannedLayer>& layers() const { return plan_.layers; }
 
  private:
   Graph graph_;
-  std::vector<FusedLayer> layers_;
-  MemoryPlan plan_;
+  std::vector<compiler::FusedLayer> layers_;
+  compiler::MemoryPlan plan_;
 };
 
 }  // namespace qsim::testing

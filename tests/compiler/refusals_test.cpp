@@ -14,6 +14,9 @@
 #include "tests/compiler/refusal.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
 namespace {
 
 using testing::GraphBuilder;

@@ -7,6 +7,8 @@
 #include "tests/core/sample_program.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 const std::string kFirst = "store command 0 (first tile 0, n 0..1, y 0..2, x 0..4, c 0..4)";

@@ -8,6 +8,9 @@
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace sim;
 namespace {
 
 using testing::GraphBuilder;

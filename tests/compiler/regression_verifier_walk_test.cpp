@@ -10,6 +10,8 @@
 #include "tests/core/program_draft.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using testing::GraphBuilder;

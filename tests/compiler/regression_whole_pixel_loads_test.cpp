@@ -10,6 +10,9 @@
 #include "tests/core/program_draft.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace sim;
 namespace {
 
 using testing::GraphBuilder;

@@ -12,6 +12,9 @@
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
 namespace {
 
 using testing::GraphBuilder;

@@ -35,8 +35,8 @@ struct LayerShape {
 class ShapeLayer {
  public:
   ShapeLayer(const LayerShape& shape, const ArchConfig& arch) {
-    layer_.kind =
-        shape.is_vector ? FusedLayer::Kind::kFullyConnected : FusedLayer::Kind::kConvolution;
+    layer_.kind = shape.is_vector ? compiler::FusedLayer::Kind::kFullyConnected
+                                  : compiler::FusedLayer::Kind::kConvolution;
     layer_.name = shape.text();
     layer_.window = shape.window;
     layer_.pool = shape.pool;
@@ -53,18 +53,18 @@ class ShapeLayer {
                   w.kernel_w * shape.channels * shape.out_channels;
     layer_.requantizers.assign(static_cast<std::size_t>(shape.out_channels), Requantizer{});
     planned_.layer = &layer_;
-    planned_.geometry = layer_geometry(layer_, arch);
+    planned_.geometry = compiler::layer_geometry(layer_, arch);
     planned_.ifmap = {0, layer_.input, arch.block_channels()};
     planned_.ofmap = {0, layer_.output, arch.block_channels()};
   }
   ShapeLayer(const ShapeLayer&) = delete;
   ShapeLayer& operator=(const ShapeLayer&) = delete;
 
-  const PlannedLayer& operator*() const { return planned_; }
+  const compiler::PlannedLayer& operator*() const { return planned_; }
 
  private:
-  FusedLayer layer_;
-  PlannedLayer planned_;
+  compiler::FusedLayer layer_;
+  compiler::PlannedLayer planned_;
 };
 
 // As networks have them: channels to 2048, pictures to 224, kernels of 1 to 7. The channels shrink

@@ -19,6 +19,10 @@
 #include "tests/golden/random_dag.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace report;
+using namespace sim;
 namespace {
 
 using testing::GraphBuilder;

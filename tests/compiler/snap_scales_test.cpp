@@ -11,6 +11,8 @@
 #include "tests/compiler/refusal.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using testing::GraphBuilder;

@@ -9,6 +9,8 @@
 #include "core/base/random.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using Lifetimes = std::vector<TensorLifetime>;

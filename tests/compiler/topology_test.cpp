@@ -9,6 +9,10 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace sim;
 namespace {
 
 constexpr const char* kConvHeader =

@@ -3,6 +3,8 @@
 #include "tests/compiler/planted_violation.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using testing::command;

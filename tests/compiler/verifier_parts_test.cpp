@@ -5,6 +5,8 @@
 #include "tests/compiler/planted_violation.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using testing::joined;

@@ -2,6 +2,8 @@
 #include "tests/compiler/planted_violation.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using testing::command;

@@ -10,6 +10,8 @@
 #include "tests/compiler/planted_violation.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using sample::mask;

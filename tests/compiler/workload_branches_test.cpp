@@ -3,6 +3,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 constexpr const char* kDyadic = "requantizer: dyadic\ninput: {shape: [2, 8, 8, 4]}\n";

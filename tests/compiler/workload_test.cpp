@@ -7,6 +7,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 Workload load(const std::string& layers, const std::string& head = "") {

@@ -17,6 +17,8 @@
 #include "tests/onnx/ort_runner.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 bool onnxruntime_is_required() {

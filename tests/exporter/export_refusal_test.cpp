@@ -6,6 +6,8 @@
 #include "tests/exporter/network_maker.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 QuantizedNetwork small(const NetworkStyle& style = {}) {

@@ -12,6 +12,8 @@
 #include "tests/importer/model_builder.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 constexpr std::array kForms = {OnnxForm::kQOperator, OnnxForm::kQdq};

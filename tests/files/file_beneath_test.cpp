@@ -13,6 +13,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

@@ -14,6 +14,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 std::string png_file(png_uint_32 format, png_uint_32 width, png_uint_32 height,

@@ -8,6 +8,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 Tensor random_tensor(DType dtype, const Shape& shape, Random& random) {

@@ -14,6 +14,8 @@
 #include "tests/golden/random_dag.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 Tensor random_tensor(DType dtype, const Shape& shape, Random& random) {

@@ -8,6 +8,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 // A start and then zeros, of which the disk has none.

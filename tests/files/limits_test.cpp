@@ -7,6 +7,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 std::string row_of(const Limit& limit) {

@@ -6,6 +6,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 Mapping any_mapping(Random& random) {

@@ -5,6 +5,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 // A file as NumPy writes it: version, header (without its length), data.

@@ -11,6 +11,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using std::string_literals::operator""s;

@@ -4,6 +4,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 TEST(RegressionSidecarFloat, ANumberBeyondFloat32IsRefusedWhereItStands) {

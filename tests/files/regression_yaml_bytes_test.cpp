@@ -6,6 +6,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 std::string refusal(const std::string& text) {

@@ -5,6 +5,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 std::string error_in(const std::string& text) {

@@ -6,6 +6,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 // In the words of SCALE-Sim's own example.

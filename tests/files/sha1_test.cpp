@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 std::string sha1_of(const std::string& text, std::size_t step) {

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using Json = nlohmann::json;

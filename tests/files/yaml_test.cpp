@@ -4,6 +4,8 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 YamlNode parse(const std::string& text) { return parse_yaml(text, "f.yaml"); }

@@ -5,6 +5,8 @@
 
 namespace qsim::fuzz {
 
+using namespace formats;
+
 bool fuzz_one(Bytes input) {
   static Folder folder;
   const auto path = folder.file("config.yaml", text_of(input));

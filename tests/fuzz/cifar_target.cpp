@@ -6,6 +6,8 @@
 
 namespace qsim::fuzz {
 
+using namespace formats;
+
 bool fuzz_one(Bytes input) {
   static Folder folder;
   const std::size_t head = std::min<std::size_t>(input.size(), 2);

@@ -11,6 +11,9 @@
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {
+
+using namespace report;
+using namespace sim;
 namespace {
 
 constexpr int kRandomOrders = 2;

@@ -5,6 +5,8 @@
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {
+
+using namespace formats;
 namespace {
 
 constexpr std::int64_t kMostPixels = 1 << 16;

@@ -4,6 +4,8 @@
 #include "tests/importer/random_graphs.h"
 
 namespace qsim::fuzz {
+
+using namespace formats;
 namespace {
 
 constexpr std::string_view kMark = "\n=== ";  // begins a file: "=== NAME\n", then its bytes

@@ -11,6 +11,8 @@
 #include "tests/fuzz/network_from_bytes.h"
 
 namespace qsim::fuzz {
+
+using namespace compiler;
 namespace {
 
 // Plain loops, which the vector paths must agree with.

@@ -4,6 +4,8 @@
 
 namespace qsim::fuzz {
 
+using namespace formats;
+
 bool fuzz_one(Bytes input) {
   Tensor tensor;
   if (!accepted([&] { tensor = parse_npy(bytes_of(input), "input.npy"); })) return false;

@@ -14,6 +14,9 @@
 #include "tests/onnx/writable_graph.h"
 
 namespace qsim::fuzz {
+
+using namespace compiler;
+using namespace formats;
 namespace {
 
 constexpr double kMostWork = 1 << 20;

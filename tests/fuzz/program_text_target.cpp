@@ -9,6 +9,8 @@
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {
+
+using namespace compiler;
 namespace {
 
 constexpr double kMostWork = 1 << 21;         // products, samples and bytes of all commands

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     // Before the run, so that the last line names the input of a finding.
     std::printf("%s\n", file.c_str());
     std::fflush(stdout);
-    const std::vector<std::byte> bytes = qsim::read_binary_file(file);
+    const std::vector<std::byte> bytes = qsim::formats::read_binary_file(file);
     const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
     accepted += qsim::fuzz::fuzz_one({data, bytes.size()}) ? 1 : 0;
   }

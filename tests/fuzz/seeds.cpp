@@ -23,6 +23,9 @@
 #include "tests/onnx/onnx_writer.h"
 
 namespace qsim::fuzz {
+
+using namespace compiler;
+using namespace formats;
 namespace {
 
 // ONNX models for a first corpus that the project's writer does not write: with Reshape, Constant

@@ -5,6 +5,9 @@
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {
+
+using namespace cli;
+using namespace formats;
 namespace {
 
 constexpr std::int64_t kMostPixels = 1 << 14;  // 65536 x 65536 is legal, and takes a while

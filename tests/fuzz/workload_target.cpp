@@ -7,6 +7,8 @@
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {
+
+using namespace formats;
 namespace {
 
 constexpr double kMostElems = 1 << 18;

@@ -4,6 +4,8 @@
 #include "tests/fuzz/fuzz_support.h"
 
 namespace qsim::fuzz {
+
+using namespace formats;
 namespace {
 
 void ask_everything(const YamlNode& node) {

@@ -5,6 +5,8 @@
 #include "tests/importer/model_builder.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

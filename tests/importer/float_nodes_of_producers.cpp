@@ -10,6 +10,8 @@
 #include "formats/onnx/importer/onnx_importer.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

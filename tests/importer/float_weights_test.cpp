@@ -6,6 +6,8 @@
 #include "tests/importer/model_builder.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using onnx::AttributeProto;

@@ -8,6 +8,8 @@
 #include "tests/importer/model_builder.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 using onnx::TensorProto;

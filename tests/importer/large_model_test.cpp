@@ -14,6 +14,8 @@
 #include "tests/onnx/onnx_writer.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

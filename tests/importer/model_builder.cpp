@@ -8,6 +8,8 @@
 
 namespace qsim {
 
+using namespace formats;
+
 namespace fs = std::filesystem;
 using onnx::AttributeProto;
 using onnx::NodeProto;

@@ -12,6 +12,8 @@
 #include "tests/importer/model_builder.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 std::string varint(std::size_t value) {

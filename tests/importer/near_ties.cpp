@@ -18,6 +18,9 @@
 #include "tests/importer/quantized_files.h"
 
 namespace qsim {
+
+using namespace cli;
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

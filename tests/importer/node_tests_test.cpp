@@ -17,6 +17,8 @@
 #include "tests/importer/onnx_layout.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

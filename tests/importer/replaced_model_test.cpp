@@ -11,6 +11,8 @@
 #include "tests/importer/random_graphs.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

@@ -9,6 +9,8 @@
 #include "tests/onnx/onnx_writer.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 TEST(RoundTrip, ARandomGraphComesBackAsItWas) {

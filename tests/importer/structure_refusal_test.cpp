@@ -6,6 +6,8 @@
 #include "tests/importer/refusal_cases.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using onnx::TensorProto;

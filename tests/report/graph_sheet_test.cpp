@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 Value picture(std::int64_t channels = 4) {

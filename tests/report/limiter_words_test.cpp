@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 LayerTiming timing_of(std::string_view name, Limiter limiter) {

@@ -8,6 +8,8 @@
 #include "report/tensor_comparison.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 // What an engine left: a program, golden's tensors, and each ofmap as it lies in DRAM.

@@ -12,6 +12,8 @@
 #include "tests/report/sample_run.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 using PlainJson = nlohmann::json;

@@ -9,6 +9,8 @@
 #include "report/quantization/histogram_picture.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 QuantizedLayerReport conv1() {

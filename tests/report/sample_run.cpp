@@ -3,6 +3,8 @@
 #include <cmath>
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 // Semaphores of the sample.

@@ -12,6 +12,6 @@ Program sample_program();
 // Times that follow the token rules, and no ofmaps.
 RunResult sample_result();
 
-RunReport sample_report();
+report::RunReport sample_report();
 
 }  // namespace qsim

@@ -6,6 +6,8 @@
 #include "core/base/random.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 // One layer [1][4][6][8] in four tiles: columns 3..6 are stored before columns 0..3.

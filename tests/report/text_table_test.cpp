@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -7,6 +7,8 @@
 #include "tests/ofmap_statistics.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 TEST(WorkloadStatistics, EveryShippedOfmapIsSpreadAndNotSaturated) {

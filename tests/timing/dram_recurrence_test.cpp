@@ -10,6 +10,8 @@
 #include "core/machine/dram_channel.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 ArchConfig port(std::int64_t latency, std::int64_t burst_beats, std::int64_t outstanding) {

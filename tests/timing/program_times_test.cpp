@@ -18,6 +18,10 @@
 #include "tests/sim/systemc/random_program.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace sim;
 namespace {
 
 // ASSERT_EQ would print half a million commands.

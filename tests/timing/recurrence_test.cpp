@@ -9,6 +9,8 @@
 #include "core/base/error.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 constexpr TokenMasks kNone{};

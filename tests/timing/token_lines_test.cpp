@@ -6,6 +6,8 @@
 #include "core/base/error.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 TokenCounts initial(std::size_t semaphore, std::uint8_t count) {

@@ -9,6 +9,9 @@
 #include "tools/gen/pages.h"
 
 namespace qsim::gen {
+
+using cli::Declarations;
+using cli::OptionRow;
 namespace {
 
 constexpr std::string_view kIntroduction =
@@ -121,9 +124,10 @@ std::string cell(std::string text) {
 std::string value_of(const OptionRow& row) {
   std::string value = row.value == "TEXT" && !row.allowed.empty() ? row.allowed : row.value;
   if (value.starts_with("N in ")) return value.substr(5);
-  if (value == "TEXT" && row.reads == Reads::kInput) return "FILE|NAME";
-  if (value == "TEXT" && row.reads != Reads::kNothing) return "FILE|DIR|NAME";
-  if (value.empty() && !row.is_flag) return row.reads == Reads::kNothing ? "NUMBER" : "PATH,...";
+  if (value == "TEXT" && row.reads == cli::Reads::kInput) return "FILE|NAME";
+  if (value == "TEXT" && row.reads != cli::Reads::kNothing) return "FILE|DIR|NAME";
+  if (value.empty() && !row.is_flag)
+    return row.reads == cli::Reads::kNothing ? "NUMBER" : "PATH,...";
   if (!value.starts_with("{")) return value;
   value.erase(value.find('}'), 1).erase(0, 1);
   const bool is_list = value.ends_with(",...");
@@ -169,7 +173,7 @@ std::string anchor_of(std::string heading) {
   return heading;
 }
 
-void append_command(std::ostringstream& out, const CommandRow& command,
+void append_command(std::ostringstream& out, const cli::CommandRow& command,
                     const Declarations& declared) {
   Rows own;
   std::vector<std::pair<std::string, std::string>> shared;  // heading, options
@@ -177,7 +181,7 @@ void append_command(std::ostringstream& out, const CommandRow& command,
   for (const OptionRow& row : declared.rows()) {
     if (row.name.front() != '-') words += " " + (row.value == "TEXT" ? row.name : row.value);
     if (row.group == nullptr) own.push_back(&row);
-    if (row.group == nullptr || row.group == std::string_view(kEveryCommand)) continue;
+    if (row.group == nullptr || row.group == std::string_view(cli::kEveryCommand)) continue;
     if (shared.empty() || shared.back().first != row.group) shared.emplace_back(row.group, "");
     shared.back().second += (shared.back().second.empty() ? "`" : ", `") + row.name + "`";
   }
@@ -200,23 +204,23 @@ void append_command(std::ostringstream& out, const CommandRow& command,
 
 std::string cli_page() {
   std::deque<Declarations> declared;
-  for (const CommandRow* command : commands()) {
+  for (const cli::CommandRow* command : cli::commands()) {
     command->declare(declared.emplace_back());
   }
   std::ostringstream out;
-  out << kIntroduction << "## " << kEveryCommand << "\n\n";
-  append_table(out, rows_of_group(declared, kEveryCommand));
+  out << kIntroduction << "## " << cli::kEveryCommand << "\n\n";
+  append_table(out, rows_of_group(declared, cli::kEveryCommand));
   out << "| `--help`, `--version` | print the options, or version and commit, to stdout, even "
          "with `--json -` |\n"
       << kRules;
-  out << "\n## " << kNetworkGroup << "\n\n";
-  append_table(out, rows_of_group(declared, kNetworkGroup));
-  out << kNetworkText << "\n## " << kMappingGroup << "\n\n";
-  append_table(out, rows_of_group(declared, kMappingGroup));
-  out << kMappingText << "\n## " << kGoldenGroup << "\n\n";
-  append_table(out, rows_of_group(declared, kGoldenGroup));
+  out << "\n## " << cli::kNetworkGroup << "\n\n";
+  append_table(out, rows_of_group(declared, cli::kNetworkGroup));
+  out << kNetworkText << "\n## " << cli::kMappingGroup << "\n\n";
+  append_table(out, rows_of_group(declared, cli::kMappingGroup));
+  out << kMappingText << "\n## " << cli::kGoldenGroup << "\n\n";
+  append_table(out, rows_of_group(declared, cli::kGoldenGroup));
   for (std::size_t i = 0; i < declared.size(); ++i) {
-    append_command(out, *commands()[i], declared[i]);
+    append_command(out, *cli::commands()[i], declared[i]);
   }
   out << kEnd;
   return out.str();

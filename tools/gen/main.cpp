@@ -22,7 +22,7 @@ int check(const std::filesystem::path& root) {
 
 int write(const std::filesystem::path& root) {
   for (const qsim::gen::Page& page : qsim::gen::make_pages(root)) {
-    qsim::write_file_atomically(root / page.path, page.text);
+    qsim::formats::write_file_atomically(root / page.path, page.text);
     std::cout << page.path << "\n";
   }
   return 0;

@@ -24,7 +24,8 @@ int first_different_line(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::vector<Page> make_pages(const std::filesystem::path& root) {
-  return {{"docs/reference/isa.md", isa_page(read_text_file(root / "core/machine/isa/commands.h"))},
+  return {{"docs/reference/isa.md",
+           isa_page(formats::read_text_file(root / "core/machine/isa/commands.h"))},
           {"docs/reference/config.md", config_page()},
           {"docs/reference/cli.md", cli_page()},
           {"rtl/src/qsim_pkg.sv", rtl_package()}};
@@ -38,7 +39,7 @@ std::vector<std::string> stale_pages(const std::vector<Page>& pages,
       stale.push_back(page.path + ": missing");
       continue;
     }
-    const std::string found = read_text_file(root / page.path);
+    const std::string found = formats::read_text_file(root / page.path);
     if (found == page.text) continue;
     stale.push_back(page.path + ":" + std::to_string(first_different_line(found, page.text)) +
                     ": differs from what the tables say");

@@ -13,9 +13,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const qsim::RtlParameters parameters = qsim::rtl_parameters(qsim::load_arch_config(argv[1]));
-    std::printf("%s\n", qsim::rtl_model_key(parameters, qsim::RtlModelOptions()).c_str());
-    for (const std::string& text : qsim::rtl_parameter_texts(parameters)) {
+    const qsim::rtl::RtlParameters parameters =
+        qsim::rtl::rtl_parameters(qsim::formats::load_arch_config(argv[1]));
+    std::printf("%s\n", qsim::rtl::rtl_model_key(parameters, qsim::rtl::RtlModelOptions()).c_str());
+    for (const std::string& text : qsim::rtl::rtl_parameter_texts(parameters)) {
       std::printf("%s\n", text.c_str());
     }
   } catch (const std::exception& error) {

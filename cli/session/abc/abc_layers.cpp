@@ -7,7 +7,7 @@
 #include "formats/onnx/importer/float_weights.h"
 #include "formats/traces/npy.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // [a][b][h][w] to [a][h][w][b].
@@ -24,7 +24,7 @@ std::vector<float> channels_last(std::span<const float> values, const Shape& sha
 
 // A float32 array of four dimensions with elements; `names` are theirs.
 Tensor read_array(const std::string& file, const std::string& names) {
-  Tensor tensor = read_npy(file);
+  Tensor tensor = formats::read_npy(file);
   const bool fits = tensor.dtype == DType::kFloat32 && tensor.shape.size() == 4;
   if (!fits || tensor.bytes.empty()) {
     throw_bad_input(file + ": found " + std::string(dtype_name(tensor.dtype)) + " " +
@@ -81,7 +81,7 @@ std::vector<AbcLayer> abc_layers(const Graph& graph, const std::string& name) {
 std::vector<AbcLayer> read_abc_weights(const std::string& file, const std::string& name) {
   std::vector<AbcLayer> layers;
   if (file.ends_with(".onnx")) {
-    for (const FloatWeights& found : read_float_weights(file)) {
+    for (const formats::FloatWeights& found : formats::read_float_weights(file)) {
       layers.push_back(layer_of(found.name, found.weights));
     }
   } else {
@@ -113,4 +113,4 @@ Tensor abc_output(const std::vector<float>& values, const ImageShape& shape) {
   return tensor;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

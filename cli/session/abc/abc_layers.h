@@ -8,7 +8,7 @@
 #include "golden/kernels/binary/binary_weights.h"
 #include "golden/kernels/binary/bit_tensor.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct AbcLayer {
   std::string name;
@@ -39,4 +39,4 @@ AbcInput read_abc_input(const std::string& file);
 // The same array of a result.
 Tensor abc_output(const std::vector<float>& values, const ImageShape& shape);
 
-}  // namespace qsim
+}  // namespace qsim::cli

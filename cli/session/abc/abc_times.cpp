@@ -1,9 +1,8 @@
 #include "cli/session/abc/abc_times.h"
 
-#include <algorithm>
-
 #include <time.h>
 
+#include "core/base/median.h"
 #include "core/base/random.h"
 #include "golden/graph/cpu/graph_executor.h"
 #include "golden/graph/cuda/graph_executor.h"
@@ -11,7 +10,7 @@
 #include "golden/kernels/binary/float_conv.h"
 #include "golden/kernels/binary/optimised_conv.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 double cpu_seconds() {
@@ -25,12 +24,6 @@ double seconds_of(Work work) {
   const double begin = cpu_seconds();
   work();
   return cpu_seconds() - begin;
-}
-
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 std::vector<float> random_floats(Random& random, std::int64_t count) {
@@ -140,4 +133,4 @@ AbcGpuTimes time_abc_layer_on_gpu(const AbcTiming& timing, std::int64_t size, in
   return times;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

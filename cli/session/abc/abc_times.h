@@ -8,7 +8,7 @@
 #include "core/network/operations.h"
 #include "golden/kernels/binary/binary_weights.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct AbcTimes {
   std::int64_t size = 0;      // of the square picture
@@ -44,4 +44,4 @@ AbcTimes time_abc_layer(const AbcTiming& timing, std::int64_t size);
 // Medians on this GPU. Throws Error as the two executors do.
 AbcGpuTimes time_abc_layer_on_gpu(const AbcTiming& timing, std::int64_t size, int device);
 
-}  // namespace qsim
+}  // namespace qsim::cli

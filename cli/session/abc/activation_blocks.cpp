@@ -4,7 +4,7 @@
 
 #include "core/base/random.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr std::int64_t kBlocks = 64;
@@ -46,4 +46,4 @@ std::vector<float> normal_blocks(std::uint64_t seed) {
   return samples;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

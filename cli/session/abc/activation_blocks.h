@@ -6,7 +6,7 @@
 
 #include "cli/session/abc/abc_layers.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // 64 blocks of 8x8 pixels, all channels, at random places of the input, by `seed`; they may
 // overlap, and are smaller where the picture is. At most 2^20 numbers: of more channels fewer
@@ -17,4 +17,4 @@ std::vector<float> random_blocks(const AbcInput& input, std::uint64_t seed);
 // have. Sums of twelve uniform numbers, so the same on every machine.
 std::vector<float> normal_blocks(std::uint64_t seed);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -7,11 +7,11 @@
 #include "sim/recurrence/recurrence_engine.h"
 #include "sim/systemc/systemc_engine.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
-RtlEngineOptions rtl_options(const EngineSettings& settings) {
-  RtlEngineOptions options;
+rtl::RtlEngineOptions rtl_options(const EngineSettings& settings) {
+  rtl::RtlEngineOptions options;
   options.model.on_build = settings.on_build;
   options.trace = settings.trace;
   if (settings.trace) options.model.variant = "trace";
@@ -20,20 +20,21 @@ RtlEngineOptions rtl_options(const EngineSettings& settings) {
 
 constexpr EngineRow kEngines[] = {
     {.name = kSystemcEngine,
-     .make = [](const EngineSettings&) { return make_systemc_engine(); },
+     .make = [](const EngineSettings&) { return sim::make_systemc_engine(); },
      .frees_ofmaps = true},
     {.name = kInterpreterEngine,
      .make =
          [](const EngineSettings& settings) {
-           return make_program_interpreter(settings.random_order);
+           return sim::make_program_interpreter(settings.random_order);
          },
      .has_time = false,
      .has_orders = true},
     {.name = kRtlEngine,
-     .make = [](const EngineSettings& settings) { return make_rtl_engine(rtl_options(settings)); },
+     .make =
+         [](const EngineSettings& settings) { return rtl::make_rtl_engine(rtl_options(settings)); },
      .runs_rtl = true},
     {.name = kRecurrenceEngine,
-     .make = [](const EngineSettings&) { return make_recurrence_engine(); },
+     .make = [](const EngineSettings&) { return sim::make_recurrence_engine(); },
      .has_data = false},
 };
 
@@ -77,15 +78,17 @@ std::unique_ptr<Engine> make_engine(std::string_view name, const EngineSettings&
 }
 
 void prepare_engine(std::string_view name, const ArchConfig& arch, const EngineSettings& settings) {
-  if (engine_row(name).runs_rtl) find_or_build_rtl_model(arch, rtl_options(settings).model);
+  if (engine_row(name).runs_rtl) rtl::find_or_build_rtl_model(arch, rtl_options(settings).model);
 }
 
 std::string rtl_model_of(std::string_view name, const ArchConfig& arch,
                          const EngineSettings& settings) {
   if (!engine_row(name).runs_rtl) return "";
-  return rtl_model_key(rtl_parameters(arch), rtl_options(settings).model);
+  return rtl::rtl_model_key(rtl::rtl_parameters(arch), rtl_options(settings).model);
 }
 
-std::string systemc_vector_path() { return std::string(vector_path_name(best_vector_path())); }
+std::string systemc_vector_path() {
+  return std::string(sim::vector_path_name(sim::best_vector_path()));
+}
 
-}  // namespace qsim
+}  // namespace qsim::cli

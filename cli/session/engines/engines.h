@@ -12,12 +12,12 @@
 #include "core/machine/engine.h"
 #include "rtl/engine/rtl_engine.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What some engines can be told; the others do not look at it.
 struct EngineSettings {
-  bool random_order = false;      // interpreter: any legal order of the units
-  std::optional<RtlTrace> trace;  // rtl
+  bool random_order = false;           // interpreter: any legal order of the units
+  std::optional<rtl::RtlTrace> trace;  // rtl
   // rtl: gets a line for people before a model is built, which takes a while.
   std::function<void(const std::string&)> on_build = [](const std::string&) {};
 };
@@ -59,4 +59,4 @@ std::string rtl_model_of(std::string_view name, const ArchConfig& arch,
 // The vector instructions that the systemc engine uses on this processor.
 std::string systemc_vector_path();
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 #include "golden/graph/cpu/graph_executor.h"
 #include "golden/graph/cuda/graph_executor.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr int kLeastMajor = 8;  // compute capability 8.0
@@ -165,4 +165,4 @@ std::vector<std::unique_ptr<GoldenRunner>> GoldenSelection::runners(const Graph&
   return runners;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -11,7 +11,7 @@
 #include "core/network/graph.h"
 #include "golden/device/devices.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 enum class GoldenBackend : std::uint8_t { kCpu, kCuda };
 
@@ -84,4 +84,4 @@ class GoldenSelection {
   Note note_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

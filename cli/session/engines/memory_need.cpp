@@ -11,7 +11,11 @@
 #include "core/network/graph_shapes.h"
 #include "formats/files/memory.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using compiler::CompileOptions;
+using compiler::program_sizes;
+using compiler::ProgramSizes;
 namespace {
 
 // For code and tables that are touched only when they are used, stacks, and the rest of pages.
@@ -203,7 +207,8 @@ MemoryNeed eval_need(bool has_program, const Graph& graph, const ArchConfig& arc
 }
 
 void require_for(const std::string& model, const MemoryNeed& need, std::int64_t more_bytes) {
-  require_memory(checked_add(need.bytes(), more_bytes), "model '" + model + "'", need.unbacked);
+  formats::require_memory(checked_add(need.bytes(), more_bytes), "model '" + model + "'",
+                          need.unbacked);
 }
 
 }  // namespace
@@ -240,4 +245,4 @@ void require_memory_for_golden(const std::string& model, const Graph& graph) {
   require_for(model, golden_need(sizes_of(graph)), 0);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "core/machine/arch_config.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Bytes that a command takes at most, beyond those of the network that is loaded, by what they are
 // for (docs/reference/limits.md). Each is a sum over shapes; none is measured.
@@ -29,7 +29,7 @@ struct MemoryNeed {
 // are known to that compilation. Throws Error (exit code 4) where the command has a program and the
 // accelerator cannot run it.
 using NeedOf = std::function<MemoryNeed(const Graph& graph, const ArchConfig& arch,
-                                        const CompileOptions& asked)>;
+                                        const compiler::CompileOptions& asked)>;
 
 // What `run` does with a network.
 struct RunWork {
@@ -51,10 +51,10 @@ NeedOf need_of_golden();
 // Throws Error (exit code 3) naming the model when that is more than there is. `more_bytes` are
 // those of a series of pictures.
 void require_memory_for(const std::string& model, const Graph& graph, const ArchConfig& arch,
-                        const NeedOf& need, const CompileOptions& asked,
+                        const NeedOf& need, const compiler::CompileOptions& asked,
                         std::int64_t more_bytes = 0);
 
 // The same for golden alone: what runs before a cut by --layers.
 void require_memory_for_golden(const std::string& model, const Graph& graph);
 
-}  // namespace qsim
+}  // namespace qsim::cli

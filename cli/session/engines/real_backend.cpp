@@ -2,7 +2,7 @@
 
 #include "golden/graph/real/cuda/real_cuda_executor.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 class RealCpuRunner final : public RealRunner {
@@ -50,4 +50,4 @@ std::unique_ptr<RealRunner> make_real_runner(GoldenSelection& selection, const G
   return std::make_unique<RealCpuRunner>(graph, options);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

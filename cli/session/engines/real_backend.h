@@ -9,7 +9,7 @@
 #include "golden/common/thread_team.h"
 #include "golden/graph/real/real_executor.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Executes one Graph, which must outlive it, on inputs one after the other.
 class RealRunner {
@@ -26,4 +26,4 @@ std::unique_ptr<RealRunner> make_real_runner(GoldenSelection& selection, const G
                                              const golden::RealExecutorOptions& options,
                                              std::int64_t pictures);
 
-}  // namespace qsim
+}  // namespace qsim::cli

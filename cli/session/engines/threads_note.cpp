@@ -2,7 +2,7 @@
 
 #include <thread>
 
-namespace qsim {
+namespace qsim::cli {
 
 void note_fewer_threads(Context& context, std::int64_t asked, std::int64_t started) {
   const std::int64_t wanted = asked > 0 ? asked : std::thread::hardware_concurrency();
@@ -12,4 +12,4 @@ void note_fewer_threads(Context& context, std::int64_t asked, std::int64_t start
                "with these");
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace qsim {
+namespace qsim::cli {
 
 void StageSeconds::add(const StageSeconds& other) {
   reading += other.reading;
@@ -32,4 +32,4 @@ void take_reals(const Tensor& last, const PredictionRows& to) {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

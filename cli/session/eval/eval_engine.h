@@ -10,7 +10,7 @@
 #include "cli/host_tensors/host_layout.h"
 #include "cli/session/eval/prediction.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Where the time goes of an engine that takes one batch after the other.
 struct StageSeconds {
@@ -45,4 +45,4 @@ void take_levels(const Tensor& last, const OutputForm& form, const PredictionRow
 // For a float engine: the same of float32.
 void take_reals(const Tensor& last, const PredictionRows& to);
 
-}  // namespace qsim
+}  // namespace qsim::cli

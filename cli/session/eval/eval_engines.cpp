@@ -11,21 +11,21 @@
 #include "core/base/checked_math.h"
 #include "formats/files/memory.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
-constexpr std::int64_t kBatch = 32;
+constexpr std::int64_t kMostOfAJob = 32;
 // A GPU takes more pictures at a time, as long as a layer's tensors take at most so many bytes.
 constexpr std::int64_t kGpuBatch = 1024;
 constexpr std::int64_t kGpuBytes = std::int64_t{4} << 30;
 constexpr std::int64_t kGpuTensors = 4;  // of one size at a time, at most
 
-// So many pictures at a time that every thread has work, at most kBatch without --batch.
+// So many pictures at a time that every thread has work, at most kMostOfAJob without --batch.
 std::int64_t batch_of(const EvalOptions& options, const EvalNetwork& network,
                       std::int64_t threads) {
   const std::int64_t pictures = network.pictures.count();
   if (options.batch) return std::min(*options.batch, pictures);
-  return std::clamp<std::int64_t>((pictures + threads - 1) / threads, 1, kBatch);
+  return std::clamp<std::int64_t>((pictures + threads - 1) / threads, 1, kMostOfAJob);
 }
 
 bool is_real(const std::string& engine) { return eval_engine_row(engine).is_real; }
@@ -63,9 +63,9 @@ void EvalEngines::require_room(EvalNetwork& network) const {
         more,
         real_engine_bytes(network, batch_of(options_, network, team_.threads()), team_.threads()));
   }
-  if (!network.model) return require_memory(more, "model '" + network.name + "'");
+  if (!network.model) return formats::require_memory(more, "model '" + network.name + "'");
   set_batch(network.model->graph, batch_of(options_, network, team_.threads()));
-  CompileOptions asked;
+  compiler::CompileOptions asked;
   asked.remedies = remedies_without_snap();
   const bool has_program = std::ranges::any_of(options_.engines, runs_program);
   require_memory_for(network.name, network.model->graph, config_, need_of_eval(has_program), asked,
@@ -103,4 +103,4 @@ std::unique_ptr<EvalEngine> EvalEngines::make(const std::string& name, EvalNetwo
   return make_program_engine(*program_engine_, config_, network, team_);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -14,7 +14,7 @@
 #include "core/machine/engine.h"
 #include "golden/common/thread_team.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Makes the engines, one after the other: an engine is gone before the next one of its network is
 // made, since they set the graph's batch.
@@ -44,4 +44,4 @@ class EvalEngines {
   std::unique_ptr<Engine> program_engine_;  // SystemC elaborates once a process
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -4,7 +4,7 @@
 #include "cli/session/eval/eval_report.h"
 #include "report/json_text.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -125,7 +125,7 @@ std::string eval_json(const EvalReport& report) {
     json["engines"].push_back(run_json(report, i));
   json["pairs"] = Json::array();
   for (const EvalPair& pair : report.pairs) json["pairs"].push_back(pair_json(report, pair));
-  return json_text(json);
+  return report::json_text(json);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,12 +8,12 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "formats/onnx/importer/real_importer.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-using Held = std::shared_ptr<const HeldFile>;
+using Held = std::shared_ptr<const formats::HeldFile>;
 
 std::int64_t classes_of(const std::string& name, const ImageShape& output) {
   if (output.height == 1 && output.width == 1 && output.channels > 1) return output.channels;
@@ -28,8 +28,8 @@ Held float_file(const NetworkRequest& options, const ArchConfig& config) {
                             ? find_model(config.model, "config '" + config.name + "': model")
                             : find_model(options.model);
   if (path.extension() != ".onnx") return nullptr;
-  const auto held = std::make_shared<const HeldFile>(path);
-  return is_float_onnx(held) ? held : nullptr;
+  const auto held = std::make_shared<const formats::HeldFile>(path);
+  return formats::is_float_onnx(held) ? held : nullptr;
 }
 
 PictureSet load_pictures(Context& context, const EvalOptions& options, const PictureForm& form) {
@@ -49,7 +49,7 @@ EvalNetwork load_float_network(Context& context, const EvalOptions& options,
     throw Error(ExitCode::kUsage, "--rounding is of quantized networks; '" + held->path().string() +
                                       "' is a float network; leave --rounding out");
   }
-  Graph real = import_real_onnx(held);
+  Graph real = formats::import_real_onnx(held);
   const PictureForm form = picture_form(real, held->path());
   const std::string name = request.model.empty() ? held->path().string() : request.model;
   const std::string hash = model_hash(held);
@@ -91,8 +91,8 @@ void add_float(const EvalOptions& options, EvalNetwork& network) {
     throw Error(ExitCode::kUsage, "--float is of a quantized --model; '" + network.name +
                                       "' is a float network itself; leave --float out");
   }
-  const auto held = std::make_shared<const HeldFile>(find_model(name));
-  network.real = import_real_onnx(held);
+  const auto held = std::make_shared<const formats::HeldFile>(find_model(name));
+  network.real = formats::import_real_onnx(held);
   network.real_name = name;
   network.real_hash = model_hash(held);
   ImageShape quantized = network.model->graph.input_value().shape;
@@ -164,4 +164,4 @@ std::vector<EvalNetwork> load_eval_networks(Context& context, const EvalOptions&
   return networks;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -12,7 +12,7 @@
 #include "cli/terminal/context.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct EvalNetwork {
   std::string name;            // as the user gave it
@@ -34,4 +34,4 @@ struct EvalNetwork {
 std::vector<EvalNetwork> load_eval_networks(Context& context, const EvalOptions& options,
                                             const ArchConfig& config);
 
-}  // namespace qsim
+}  // namespace qsim::cli

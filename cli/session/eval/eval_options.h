@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/limits.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 inline constexpr std::string_view kGoldenEngine = "golden";
 inline constexpr std::string_view kFloatEngine = "float";
@@ -104,4 +104,4 @@ inline NetworkRequest network_of(const EvalOptions& options, const std::string& 
   return request;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -5,7 +5,7 @@
 
 #include "cli/build_info.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 std::vector<int> labels_of(const EvalNetwork& network, const EngineRun& run) {
@@ -111,4 +111,4 @@ Tensor eval_outputs(const EvalReport& report) {
   return tensor;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "cli/session/eval/statistics.h"
 #include "core/base/tensor.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct EvalPair {
   std::size_t first = 0;  // of the runs
@@ -42,4 +42,4 @@ Tensor eval_predictions(const EvalReport& report);
 // float32 [runs][pictures][classes]: the outputs; NaN where a run was interrupted before.
 Tensor eval_outputs(const EvalReport& report);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -1,7 +1,6 @@
 #include "cli/session/eval/eval_run.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 
@@ -10,10 +9,13 @@
 #include "cli/session/eval/kept_predictions.h"
 #include "cli/session/inputs/file_hash.h"
 #include "cli/terminal/output_folders.h"
+#include "core/base/words.h"
 #include "formats/settings/arch_config_file.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::with_thousands;
 namespace {
 
 // A stretch of pictures between two looks at the interrupt takes at most about so long.
@@ -74,7 +76,7 @@ class EvalRun {
          {executable_, run.engine, row.is_of_float ? network.real_hash : network.hash,
           data_hash(run.network), options_.rounding, std::to_string(options_.pictures.value_or(0)),
           std::to_string(options_.seed),
-          row.runs_program ? arch_config_yaml(config_) : std::string()}) {
+          row.runs_program ? formats::arch_config_yaml(config_) : std::string()}) {
       text += std::to_string(part.size()) + ":" + part + "\n";
     }
     return text_hash(text);
@@ -137,13 +139,11 @@ class EvalRun {
     std::string line = (networks_.size() > 1 ? network.name + ", " : "") + run.engine + ": " +
                        with_thousands(done) + " of " + with_thousands(network.pictures.count()) +
                        " pictures";
-    if (network.pictures.has_labels()) line += ", " + percent(right_share(run)) + " right";
+    if (network.pictures.has_labels()) line += ", " + report::percent(right_share(run)) + " right";
     if (left == 0) return line;
-    char buffer[64];
     const auto here = static_cast<double>(done - run.kept_before);
-    std::snprintf(buffer, sizeof buffer, ", about %.0f s left",
-                  run.seconds / here * static_cast<double>(left));
-    return line + buffer;
+    return line +
+           number_text(run.seconds / here * static_cast<double>(left), ", about %.0f s left");
   }
 
   double right_share(const EngineRun& run) const {
@@ -175,4 +175,4 @@ std::vector<EngineRun> run_engines(Context& context, const EvalOptions& options,
   return EvalRun(context, options, config, networks).run();
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -13,7 +13,7 @@
 #include "cli/terminal/context.h"
 #include "core/machine/arch_config.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What one engine said of the pictures of one network.
 struct EngineRun {
@@ -34,4 +34,4 @@ struct EngineRun {
 std::vector<EngineRun> run_engines(Context& context, const EvalOptions& options,
                                    const ArchConfig& config, std::vector<EvalNetwork>& networks);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -1,25 +1,24 @@
-#include <cstdio>
 
 #include "cli/session/eval/eval_report.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::layout;
+using report::seconds_text;
+using report::TextTable;
+using report::with_thousands;
 namespace {
 
 // Tables of more classes are in the JSON alone.
 constexpr std::int64_t kMostPrintedClasses = 20;
 
-std::string formatted(const char* format, double number) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, format, number);
-  return buffer;
-}
-
 // Two places: one picture of 10,000 is seen.
-std::string share_of(double share) { return formatted("%.2f%%", 100 * share); }
+std::string share_of(double share) { return number_text(100 * share, "%.2f%%"); }
 
-std::string p_text(double p) { return p == 0 ? "<1e-300" : formatted("%.3g", p); }
+std::string p_text(double p) { return p == 0 ? "<1e-300" : number_text(p, "%.3g"); }
 
 std::string run_name(const EvalReport& report, std::size_t i) {
   const EngineRun& run = report.runs[i];
@@ -28,7 +27,7 @@ std::string run_name(const EvalReport& report, std::size_t i) {
                                       : (*report.networks)[run.network].name + " " + engine;
 }
 
-TableColumn number(std::string title) { return {std::move(title), true, false}; }
+report::TableColumn number(std::string title) { return {std::move(title), true, false}; }
 
 std::string rate_of(const EngineRun& run) {
   const auto here = static_cast<double>(run.done() - run.kept_before);
@@ -98,7 +97,7 @@ std::string pairs_table(const EvalReport& report) {
                                     share_of(static_cast<double>(score.same_top1) / pictures),
                                     "",
                                     with_thousands(score.distance.differing),
-                                    formatted("%.3g", score.distance.relative),
+                                    number_text(score.distance.relative, "%.3g"),
                                     "",
                                     "",
                                     ""};
@@ -183,4 +182,4 @@ std::string eval_text(const EvalReport& report) {
          classes_table(report) + confusion_table(report);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

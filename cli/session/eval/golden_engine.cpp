@@ -6,7 +6,7 @@
 
 #include "golden/common/thread_team.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // One batch through the network: its tensors, used again.
@@ -97,4 +97,4 @@ std::unique_ptr<EvalEngine> make_golden_engine(GoldenSelection& selection,
   return std::make_unique<GoldenEngine>(selection, network, team);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

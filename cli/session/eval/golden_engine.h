@@ -9,7 +9,7 @@
 #include "cli/session/eval/eval_network.h"
 #include "golden/common/thread_team.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Makes an engine for network.model, whose graph has the batch that it computes at a time. All
 // arguments must outlive the engine. Throws the Error of golden's executor.
@@ -17,4 +17,4 @@ std::unique_ptr<EvalEngine> make_golden_engine(GoldenSelection& selection,
                                                const EvalNetwork& network,
                                                golden::ThreadTeam& team);
 
-}  // namespace qsim
+}  // namespace qsim::cli

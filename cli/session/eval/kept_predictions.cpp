@@ -9,13 +9,13 @@
 #include "core/base/error.h"
 #include "formats/text/shallow_json.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 using SortedJson = nlohmann::json;  // finds a member without a look at all the others
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr const char* kHeader = R"({"schema":"qsim.kept-predictions/2"})";
+constexpr const char* kPredictionsHeader = R"({"schema":"qsim.kept-predictions/2"})";
 constexpr std::size_t kHashDigits = 16;
 constexpr std::size_t kFloatDigits = 8;
 
@@ -80,14 +80,15 @@ bool has_fields(const SortedJson& json) {
 
 }  // namespace
 
-KeptPredictions::KeptPredictions(const std::filesystem::path& path) : file_(path, kHeader) {
+KeptPredictions::KeptPredictions(const std::filesystem::path& path)
+    : file_(path, kPredictionsHeader) {
   for (std::size_t i = 0; i < file_.lines().size(); ++i) {
     take(file_.lines()[i], path.string() + ":" + std::to_string(i + 2));
   }
 }
 
 void KeptPredictions::take(const std::string& line, const std::string& place) {
-  const SortedJson json = parse_shallow<SortedJson>(line);
+  const SortedJson json = formats::parse_shallow<SortedJson>(line);
   PredictionTable read;
   bool is_whole = has_fields(json);
   if (is_whole) {
@@ -127,4 +128,4 @@ void KeptPredictions::keep(const std::string& key, std::int64_t first,
       OrderedJson({{"key", key}, {"first", first}, {"predictions", std::move(list)}}).dump());
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

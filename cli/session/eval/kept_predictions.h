@@ -10,7 +10,7 @@
 #include "cli/session/eval/prediction.h"
 #include "formats/files/growing_file.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 class KeptPredictions {
  public:
@@ -27,8 +27,8 @@ class KeptPredictions {
  private:
   void take(const std::string& line, const std::string& place);
 
-  GrowingFile file_;
+  formats::GrowingFile file_;
   std::map<std::string, PredictionTable> tables_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 template <typename Score>
@@ -73,4 +73,4 @@ Prediction prediction_of(std::span<const std::byte> levels, bool is_unsigned) {
   return prediction;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

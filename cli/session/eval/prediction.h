@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace qsim {
+namespace qsim::cli {
 
 inline constexpr std::size_t kBestClasses = 5;
 
@@ -48,4 +48,4 @@ Prediction prediction_of(std::span<const float> scores);
 // The same for 8-bit levels, uint8 or int8 as `is_unsigned` says.
 Prediction prediction_of(std::span<const std::byte> levels, bool is_unsigned);
 
-}  // namespace qsim
+}  // namespace qsim::cli

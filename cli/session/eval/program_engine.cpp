@@ -6,7 +6,7 @@
 #include "compiler/compile.h"
 #include "core/machine/dram_layout.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // One program, one batch after the other: SystemC has one model a process, in one thread.
@@ -17,7 +17,7 @@ class ProgramEngine final : public EvalEngine {
       : network_(network),
         team_(team),
         form_(output_form(network.model->graph)),
-        program_(compile(network.model->graph, config)),
+        program_(compiler::compile(network.model->graph, config)),
         engine_(engine),
         input_(network.model->graph.input_value().dtype,
                network.model->graph.input_value().shape.nhwc()) {}
@@ -65,4 +65,4 @@ std::unique_ptr<EvalEngine> make_program_engine(Engine& engine, const ArchConfig
   return std::make_unique<ProgramEngine>(engine, config, network, team);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "core/machine/engine.h"
 #include "golden/common/thread_team.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Makes an engine for network.model, whose graph has the batch that it computes at a time. All
 // arguments must outlive the engine. Throws the compiler's Error.
@@ -17,4 +17,4 @@ std::unique_ptr<EvalEngine> make_program_engine(Engine& engine, const ArchConfig
                                                 const EvalNetwork& network,
                                                 golden::ThreadTeam& team);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -7,7 +7,7 @@
 #include "golden/common/thread_team.h"
 #include "golden/graph/real/fake_graph.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 class RealEngine : public EvalEngine {
@@ -146,4 +146,4 @@ std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch,
   return checked_add(tensors, 2 * kFloat * weights);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "cli/session/eval/eval_network.h"
 #include "golden/common/thread_team.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Makes an engine for network.real. Network and team must outlive the engine.
 std::unique_ptr<EvalEngine> make_float_engine(GoldenSelection& selection,
@@ -27,4 +27,4 @@ std::int64_t largest_tensor_elems(const EvalNetwork& network);
 std::int64_t real_engine_bytes(const EvalNetwork& network, std::int64_t batch,
                                std::int64_t threads);
 
-}  // namespace qsim
+}  // namespace qsim::cli

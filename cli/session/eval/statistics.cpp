@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 double ratio(std::int64_t part, std::int64_t whole) {
@@ -124,4 +124,4 @@ double exact_mcnemar_p(std::int64_t a, std::int64_t b) {
   return std::min(1.0, 2 * sum);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

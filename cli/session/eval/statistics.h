@@ -9,7 +9,7 @@
 
 #include "cli/session/eval/prediction.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // A table of more classes than this would be mostly zeros.
 inline constexpr std::int64_t kMostConfusionClasses = 100;
@@ -81,4 +81,4 @@ PairScore pair_score(const Series& first, const Series& second, bool compares_by
 // that is as uneven as this one or more; 1 where both are 0 or a = b.
 double exact_mcnemar_p(std::int64_t a, std::int64_t b);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -7,7 +7,7 @@
 #include "core/base/nearest_name.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr int kNone = -1;
@@ -52,4 +52,4 @@ std::vector<int> classes_of_folders(const std::vector<std::string>& names,
   return found;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace qsim {
+namespace qsim::cli {
 
 // The class of each folder of `names`, which are sorted: the class whose label is the folder's
 // name. Where no label has a folder's name, or there are no labels, the folders are the classes 0,
@@ -18,4 +18,4 @@ std::vector<int> classes_of_folders(const std::vector<std::string>& names,
                                     const std::filesystem::path& folder,
                                     const std::function<void(const std::string&)>& note);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -12,7 +12,9 @@
 #include "formats/files/descriptor.h"
 #include "formats/onnx/importer/external_files.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::HeldFile;
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,7 +64,8 @@ std::string file_hash(const fs::path& path) {
     std::error_code unknown;
     if (entry->is_regular_file(unknown)) files.push_back(entry->path());
   }
-  if (error) throw_bad_input(path.string() + ": cannot be read: " + error_reason(error.value()));
+  if (error)
+    throw_bad_input(path.string() + ": cannot be read: " + formats::error_reason(error.value()));
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
     hash.add(file.filename().string() + '\0');
@@ -85,7 +88,7 @@ std::string file_hash(const HeldFile& file) {
 
 std::string model_hash(const std::shared_ptr<const HeldFile>& onnx, const fs::path& sidecar) {
   std::set<fs::path> others;
-  for (const fs::path& file : external_files(onnx)) {
+  for (const fs::path& file : formats::external_files(onnx)) {
     std::error_code unknown;
     if (fs::exists(file, unknown))
       others.insert(file);  // a tensor that nobody reads may lack its own
@@ -98,4 +101,4 @@ std::string model_hash(const std::shared_ptr<const HeldFile>& onnx, const fs::pa
   return text_hash(hash);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

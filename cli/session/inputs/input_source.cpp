@@ -9,7 +9,7 @@
 #include "formats/pictures/cifar.h"
 #include "formats/traces/npy.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 std::string given_name(const NetworkRequest& request, const std::string& input,
@@ -76,7 +76,7 @@ InputSource::InputSource(const NetworkRequest& request, const InputOptions& opti
 
 // All at once, so that a series does not end with an error half way.
 void InputSource::require_records() const {
-  const std::int64_t records = cifar_count(file_.path);
+  const std::int64_t records = formats::cifar_count(file_.path);
   if (first_ <= records - pictures_) return;
   throw_bad_input(file_.path.string() + ": records " + std::to_string(first_) + " to " +
                   std::to_string(first_ + pictures_ - 1) + " are wanted; the batch has " +
@@ -86,7 +86,8 @@ void InputSource::require_records() const {
 Tensor InputSource::at(const Model& model, std::int64_t picture) const {
   if (file_.kind == InputKind::kOwn) return *model.own_input;
   if (file_.kind != InputKind::kNpy) return pictures_from(model, picture);
-  return input_from_host(read_npy(file_.path), input_form(model.graph), file_.path.string());
+  return input_from_host(formats::read_npy(file_.path), input_form(model.graph),
+                         file_.path.string());
 }
 
 Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) const {
@@ -96,9 +97,9 @@ Tensor InputSource::pictures_from(const Model& model, std::int64_t picture) cons
   Tensor input(model.graph.input_value().dtype, model.graph.input_value().shape.nhwc());
   std::size_t filled = 0;
   for (std::int64_t n = 0; n < batch; ++n) {
-    const Image image = file_.kind == InputKind::kCifar
-                            ? read_cifar(file_.path, first_ + picture + n).image
-                            : read_image(file_.path);
+    const formats::Image image = file_.kind == InputKind::kCifar
+                                     ? formats::read_cifar(file_.path, first_ + picture + n).image
+                                     : formats::read_image(file_.path);
     const Tensor tensor = preprocess(image, *model.sidecar, one);
     std::copy(tensor.bytes.begin(), tensor.bytes.end(),
               input.bytes.begin() + static_cast<std::ptrdiff_t>(filled));
@@ -117,4 +118,4 @@ ModelInput read_input(const NetworkRequest& request, const InputOptions& options
   return {source.name(), source.path(), source.at(model, 0)};
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

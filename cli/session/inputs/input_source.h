@@ -7,7 +7,7 @@
 #include "cli/host_tensors/host_layout.h"
 #include "cli/session/inputs/model_source.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 enum class InputKind : std::uint8_t { kOwn, kPicture, kNpy, kCifar };
 
@@ -63,4 +63,4 @@ struct ModelInput {
 ModelInput read_input(const NetworkRequest& request, const InputOptions& options,
                       const ArchConfig& config, const Model& model, bool no_data);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,15 +9,19 @@
 #include "formats/settings/scale_sim_config.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using compiler::CompileOptions;
+using compiler::DramPlan;
+using compiler::Objective;
 namespace {
 
 // --dataflow, else the dataflow of a configuration of SCALE-Sim.
 std::optional<Dataflow> dataflow_of(const MappingOptions& options, const std::string& config_name) {
   if (!options.dataflow.empty()) return dataflow_named(options.dataflow);
   const std::filesystem::path config = find_config(config_name);
-  if (!is_scale_sim_config(config)) return std::nullopt;
-  return load_scale_sim_config(config).dataflow;
+  if (!formats::is_scale_sim_config(config)) return std::nullopt;
+  return formats::load_scale_sim_config(config).dataflow;
 }
 
 bool has_layer(const Graph& graph, const std::string& name) {
@@ -27,12 +31,12 @@ bool has_layer(const Graph& graph, const std::string& name) {
 
 // The graph is one layer of the topology, which has an equal part of the budget. The mapping file
 // may have the mappings of others, and only the topology's first layer reads what the host wrote.
-void limit_to_layer(CompileOptions& result, const Topology& topology, const Graph& graph) {
+void limit_to_layer(CompileOptions& result, const formats::Topology& topology, const Graph& graph) {
   const std::string& own = graph.layers.front().name;
   result.budget_seconds /= static_cast<double>(topology.layers.size());
   const auto layer_named = [&](const std::string& name) {
     return std::find_if(topology.layers.begin(), topology.layers.end(),
-                        [&](const TopologyLayer& layer) { return layer.name == name; });
+                        [&](const formats::TopologyLayer& layer) { return layer.name == name; });
   };
   result.host_packs_taps = layer_named(own)->is_first;
   std::erase_if(result.mappings, [&](const LayerMapping& given) {
@@ -52,12 +56,13 @@ DramPlan dram_plan_of(const MappingOptions& options) {
   return options.dram_plan == "separate" ? DramPlan::kSeparate : DramPlan::kAuto;
 }
 
-std::string progress_text(const MappingProgress& progress) {
+std::string progress_text(const compiler::MappingProgress& progress) {
   std::string text = "choosing mappings: layer " + std::to_string(progress.index + 1) + " of " +
                      std::to_string(progress.layers) + " (" + echoed(std::string(progress.layer)) +
                      ")";
   if (progress.timed > 0) {
-    text += ", " + with_thousands(static_cast<std::uint64_t>(progress.timed)) + " mappings timed";
+    text += ", " + report::with_thousands(static_cast<std::uint64_t>(progress.timed)) +
+            " mappings timed";
   }
   return text;
 }
@@ -78,7 +83,7 @@ CompileOptions search_options(const SearchOptions& options) {
   CompileOptions result;
   result.mapper.objective = objective_of(options.objective);
   result.mapper.slack = options.slack.value_or(result.mapper.slack);
-  if (options.mapping_search == "full") result.mapper.search = MappingSearch::kFull;
+  if (options.mapping_search == "full") result.mapper.search = compiler::MappingSearch::kFull;
   result.budget_seconds = options.mapping_budget.value_or(0);
   if (std::optional<EnergyTable> table = load_energy_table(options)) {
     result.mapper.energy = std::make_shared<const EnergyTable>(*std::move(table));
@@ -88,7 +93,7 @@ CompileOptions search_options(const SearchOptions& options) {
 
 std::vector<LayerMapping> mappings_of_file(const SearchOptions& options, const ArchConfig& arch) {
   if (options.mapping.empty()) return {};
-  return load_mapping_file(options.mapping, arch);
+  return formats::load_mapping_file(options.mapping, arch);
 }
 
 void set_dataflow(CompileOptions& options, const std::string& name) {
@@ -99,12 +104,12 @@ void set_dataflow(CompileOptions& options, const std::string& name) {
 
 CompileOptions compile_options(Context& context, const NetworkRequest& request,
                                const MappingOptions& options, const ArchConfig& arch,
-                               const Graph& graph, const Topology* topology) {
+                               const Graph& graph, const formats::Topology* topology) {
   CompileOptions result = search_options(options);
   result.mixes_dataflows = options.dataflow == kAutoDataflow;
   result.dataflow = dataflow_of(options, request.config);
   result.dram_plan = dram_plan_of(options);
-  result.on_progress = [&context](const MappingProgress& progress) {
+  result.on_progress = [&context](const compiler::MappingProgress& progress) {
     context.progress(progress_text(progress));
   };
   if (!options.mapping.empty()) {
@@ -118,7 +123,8 @@ CompileOptions compile_options(Context& context, const NetworkRequest& request,
   const std::filesystem::path model =
       find_model(request.model.empty() ? arch.model : request.model);
   result.remedies = remedies_for(model_kind(model), request);
-  if (is_topology_file(model)) limit_to_layer(result, read_topology(model), graph);
+  if (formats::is_topology_file(model))
+    limit_to_layer(result, formats::read_topology(model), graph);
   return result;
 }
 
@@ -133,7 +139,7 @@ void note_ended_searches(Context& context, const CompileOptions& compiled) {
 
 void write_mappings(Context& context, const std::string& file, const std::string& model,
                     const ArchConfig& arch, std::span<const LayerMapping> mappings) {
-  if (!file.empty()) context.print_to(file, mapping_file_yaml(model, arch, mappings));
+  if (!file.empty()) context.print_to(file, formats::mapping_file_yaml(model, arch, mappings));
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

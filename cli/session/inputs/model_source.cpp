@@ -14,35 +14,38 @@
 #include "formats/traces/layer_trace.h"
 #include "formats/workload/workload.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::load_energy_table;
 namespace {
 
 namespace fs = std::filesystem;
 
 void load_onnx(Model& model, const NetworkRequest& request) {
-  model.file = std::make_shared<const HeldFile>(model.path);
-  ImportOptions import{request.batch.value_or(1)};
-  import.rounding = asked_rounding(request);
-  import.on_float_node = [&model](const FloatNode& node) { model.float_nodes.push_back(node);
-};
-model.graph = import_onnx(model.file, import);
-model.sidecar = load_sidecar_of(model.path);
-if (!model.sidecar || model.sidecar->labels.empty()) return;
-const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());
-const std::int64_t outputs = model.graph.output_value().shape.channels;
-if (labels == outputs) return;
-throw_bad_input(model.sidecar->file + ": " + std::to_string(labels) + " labels; expected " +
-                std::to_string(outputs) + ", one for each output of the model");
-}  // namespace
+  model.file = std::make_shared<const formats::HeldFile>(model.path);
+  formats::ImportOptions how{request.batch.value_or(1)};
+  how.rounding = asked_rounding(request);
+  how.on_float_node = [&model](const formats::FloatNode& node) {
+    model.float_nodes.push_back(node);
+  };
+  model.graph = formats::import_onnx(model.file, how);
+  model.sidecar = formats::load_sidecar_of(model.path);
+  if (!model.sidecar || model.sidecar->labels.empty()) return;
+  const auto labels = static_cast<std::int64_t>(model.sidecar->labels.size());
+  const std::int64_t outputs = model.graph.output_value().shape.channels;
+  if (labels == outputs) return;
+  throw_bad_input(model.sidecar->file + ": " + std::to_string(labels) + " labels; expected " +
+                  std::to_string(outputs) + ", one for each output of the model");
+}
 
 void load_workload_file(Model& model, const NetworkRequest& request) {
-  Workload workload = load_workload(model.path, request.batch, request.tensors);
+  formats::Workload workload = formats::load_workload(model.path, request.batch, request.tensors);
   model.graph = std::move(workload.graph);
   model.own_input = std::move(workload.input);
 }
 
 void load_trace(Model& model, std::optional<std::int64_t> batch) {
-  LayerTrace trace = read_layer_trace(model.path);
+  formats::LayerTrace trace = formats::read_layer_trace(model.path);
   if (batch && *batch != trace.graph.input_value().shape.batch) {
     throw Error(ExitCode::kUsage, "--batch " + std::to_string(*batch) + ": the layer trace " +
                                       model.path.string() + " has batch " +
@@ -54,7 +57,7 @@ void load_trace(Model& model, std::optional<std::int64_t> batch) {
   model.recorded = std::move(trace.ofmaps);
 }
 
-}  // namespace qsim
+}  // namespace
 
 std::string_view model_kind_name(ModelKind kind) {
   switch (kind) {
@@ -75,9 +78,9 @@ ModelKind model_kind(const fs::path& path) {
   if (fs::is_directory(path, error)) return ModelKind::kLayerTrace;
   if (path.extension() == ".onnx") return ModelKind::kOnnx;
   if (path.extension() == ".yaml" || path.extension() == ".yml") return ModelKind::kWorkload;
-  if (is_topology_file(path)) return ModelKind::kTopology;
+  if (formats::is_topology_file(path)) return ModelKind::kTopology;
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
-    static_cast<void>(HeldFile(path));  // says what it is instead of a file
+    static_cast<void>(formats::HeldFile(path));  // says what it is instead of a file
   }
   throw_bad_input(path.string() +
                   ": is not the name of a model; expected an ONNX file (.onnx), a workload "
@@ -95,18 +98,18 @@ void require_onnx_options(const ScaleOptions& options, const std::string& name,
 
 std::optional<RequantizerRounding> asked_rounding(const ScaleOptions& options) {
   if (options.rounding.empty()) return std::nullopt;
-  const auto found = std::ranges::find(kRequantizerRoundingWords, options.rounding);
-  return static_cast<RequantizerRounding>(found - kRequantizerRoundingWords.begin());
+  const auto found = std::ranges::find(formats::kRequantizerRoundingWords, options.rounding);
+  return static_cast<RequantizerRounding>(found - formats::kRequantizerRoundingWords.begin());
 }
 
 ArchConfig load_config(const ConfigOption& options) {
-  return load_arch_config(find_config(options.config));
+  return formats::load_arch_config(find_config(options.config));
 }
 
 ArchConfig load_config(Context& context, const ConfigOption& options) {
   const fs::path path = find_config(options.config);
-  if (!is_scale_sim_config(path)) return load_config(options);
-  ScaleSimConfig loaded = load_scale_sim_config(path);
+  if (!formats::is_scale_sim_config(path)) return load_config(options);
+  formats::ScaleSimConfig loaded = formats::load_scale_sim_config(path);
   for (const std::string& note : loaded.notes) context.note(path.string() + ": " + note);
   return std::move(loaded.config);
 }
@@ -168,4 +171,4 @@ Model load_model(const NetworkRequest& request, const ArchConfig& config) {
   return load_model_file(find_model(config.model, kind), config.model, request);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

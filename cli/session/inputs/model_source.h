@@ -16,7 +16,7 @@
 #include "formats/onnx/importer/onnx_importer.h"
 #include "formats/settings/sidecar.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 enum class ModelKind : std::uint8_t { kOnnx, kWorkload, kLayerTrace, kTopology };
 
@@ -30,12 +30,12 @@ struct Model {
   ModelKind kind = ModelKind::kOnnx;
   std::string name;  // as the user gave it
   std::filesystem::path path;
-  std::shared_ptr<const HeldFile> file;  // an ONNX model's, as it was imported
+  std::shared_ptr<const formats::HeldFile> file;  // an ONNX model's, as it was imported
   Graph graph;
-  std::optional<Tensor> own_input;     // a workload's, a trace's or a topology's layer's
-  std::vector<Tensor> recorded;        // a trace's ofmaps, one per graph layer
-  std::optional<Sidecar> sidecar;      // an ONNX model's
-  std::vector<FloatNode> float_nodes;  // of an ONNX model
+  std::optional<Tensor> own_input;              // a workload's, a trace's or a topology's layer's
+  std::vector<Tensor> recorded;                 // a trace's ofmaps, one per graph layer
+  std::optional<formats::Sidecar> sidecar;      // an ONNX model's
+  std::vector<formats::FloatNode> float_nodes;  // of an ONNX model
 };
 
 // What a command asks of the network that its options name.
@@ -75,4 +75,4 @@ Model load_model(const NetworkRequest& request, const ArchConfig& config);
 Model load_model_file(const std::filesystem::path& path, const std::string& name,
                       const NetworkRequest& request);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 #include "core/base/nearest_name.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 [[noreturn]] void unknown_layer(const std::string& name, const std::string& option,
@@ -54,4 +54,4 @@ std::string hint_on_brackets(const std::string& pattern) {
   return "; [...] matches one of the characters in it, and \\[ a bracket of a name";
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

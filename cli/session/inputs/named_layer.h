@@ -6,7 +6,7 @@
 #include "core/machine/program.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // The number of the graph layer of that name. `option` ("--layer") and `model` are for the message.
 // Throws Error (exit code 3) with the names that there are; of those that run in the program layer
@@ -21,4 +21,4 @@ std::size_t program_layer_of(std::size_t graph_layer, const Program& program);
 // For a message on a pattern that matches no name: what [ means in it; "" where it has none.
 std::string hint_on_brackets(const std::string& pattern);
 
-}  // namespace qsim
+}  // namespace qsim::cli

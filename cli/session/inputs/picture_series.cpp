@@ -7,7 +7,7 @@
 #include "formats/pictures/cifar.h"
 #include "formats/traces/npy.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 PictureSeries::PictureSeries(const NetworkRequest& request, const SeriesChoice& choice,
                              const ArchConfig& config, const Model& model)
@@ -36,12 +36,12 @@ std::int64_t PictureSeries::available() {
   switch (file_.kind) {
     case InputKind::kCifar:
       require_preprocessing(file_, model_);
-      return cifar_count(file_.path);
+      return formats::cifar_count(file_.path);
     case InputKind::kPicture:
       require_preprocessing(file_, model_);
       return 1;
     case InputKind::kNpy:
-      all_ = pictures_from_host(read_npy(file_.path), one_, file_.path.string());
+      all_ = pictures_from_host(formats::read_npy(file_.path), one_, file_.path.string());
       return all_.shape[0];
     case InputKind::kOwn:
       all_ = *model_.own_input;
@@ -59,11 +59,11 @@ std::optional<int> PictureSeries::read(std::int64_t i, std::span<std::byte> to) 
     std::copy_n(from, to.size(), to.begin());
     return std::nullopt;
   }
-  CifarRecord record;
+  formats::CifarRecord record;
   if (labelled()) {
-    record = read_cifar(file_.path, number);
+    record = formats::read_cifar(file_.path, number);
   } else {
-    record.image = read_image(file_.path);
+    record.image = formats::read_image(file_.path);
   }
   const Tensor picture = preprocess(record.image, *model_.sidecar, one_);
   QSIM_CHECK(picture.bytes.size() == to.size(), "a picture fills its place");
@@ -84,4 +84,4 @@ Model load_model_for_series(NetworkRequest request, const SeriesChoice& choice,
   return load_model(request, config);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

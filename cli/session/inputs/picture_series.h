@@ -9,7 +9,7 @@
 #include "cli/session/inputs/input_source.h"
 #include "cli/session/inputs/model_source.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // --input, --index and --images of `golden run`.
 struct SeriesChoice {
@@ -51,4 +51,4 @@ class PictureSeries {
 Model load_model_for_series(NetworkRequest request, const SeriesChoice& choice,
                             const ArchConfig& config);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,29 +9,20 @@
 #include "cli/session/inputs/class_folders.h"
 #include "core/base/limits.h"
 #include "core/base/random.h"
+#include "formats/files/files.h"
 #include "formats/files/held_file.h"
 #include "formats/pictures/cifar.h"
 #include "formats/pictures/picture_folder.h"
 #include "formats/traces/npy.h"
 #include "golden/common/thread_team.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
 // A pipe gives its bytes once, and a device may have no end: pictures are read as often as wanted.
-void require_file(const fs::path& path) { static_cast<void>(HeldFile(path)); }
+void require_file(const fs::path& path) { static_cast<void>(formats::HeldFile(path)); }
 
 void require_different(const std::vector<fs::path>& batches) {
   for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -46,9 +37,9 @@ void require_different(const std::vector<fs::path>& batches) {
 
 std::vector<int> labels_beside(const fs::path& npy, std::int64_t pictures) {
   const fs::path path = labels_path(npy);
-  if (!is_there(path)) return {};
+  if (!formats::is_there(path)) return {};
   require_file(path);
-  const Tensor labels = read_npy(path);
+  const Tensor labels = formats::read_npy(path);
   if (labels.dtype != DType::kInt32 || labels.shape != Shape{pictures}) {
     throw_bad_input(path.string() + ": is " + std::string(dtype_name(labels.dtype)) + " " +
                     shape_text(labels.shape) + "; expected int32 " + shape_text({pictures}) +
@@ -81,7 +72,7 @@ std::vector<std::size_t> drawn(std::size_t count, std::size_t wanted, std::uint6
 
 // `to` has as many numbers as the picture has bytes.
 template <typename Table, typename Number>
-void map_pixels(const Image& image, const Table& table, std::span<Number> to) {
+void map_pixels(const formats::Image& image, const Table& table, std::span<Number> to) {
   QSIM_CHECK(image.rgb.size() == to.size(), "a fitted picture");
   for (std::size_t i = 0; i < to.size(); i += 3) {
     for (std::size_t c = 0; c < 3; ++c) to[i + c] = table[c][image.rgb[i + c]];
@@ -104,7 +95,7 @@ PictureForm picture_form(const Graph& graph, const fs::path& path) {
   form.input.graph = graph.name;
   form.input.value.shape = graph.input_shape();
   form.input.layout = graph.host.layout;
-  form.sidecar = load_sidecar_of(path);
+  form.sidecar = formats::load_sidecar_of(path);
   form.model = path.string();
   form.path = path;
   const ImageShape& output = graph.output_shape();
@@ -119,17 +110,18 @@ PictureSet::PictureSet(const std::vector<fs::path>& data, PictureForm form, cons
   form_.input = one_picture(form_.input);
   if (form_.sidecar) class_names_ = form_.sidecar->labels;
   const fs::path& first = data.front();
-  if (!is_there(first)) throw_bad_input(first.string() + ": there is no such file or folder");
+  if (!formats::is_there(first))
+    throw_bad_input(first.string() + ": there is no such file or folder");
   root_ = first.parent_path();
-  const bool all_batches = std::all_of(data.begin(), data.end(), is_batch_name);
+  const bool all_batches = std::all_of(data.begin(), data.end(), formats::is_batch_name);
   if (data.size() > 1 && !all_batches) {
     throw_bad_input(first.string() + " and " + data[1].string() +
                     ": of several paths each must be a CIFAR-10 batch (.bin)");
   }
   for (const fs::path& path : data) {
-    if (!is_folder(path)) require_file(path);
+    if (!formats::is_folder(path)) require_file(path);
   }
-  if (is_folder(first)) {
+  if (formats::is_folder(first)) {
     add_folder(first, note);
   } else if (all_batches) {
     add_batches(data);
@@ -148,12 +140,12 @@ void PictureSet::add_batches(const std::vector<fs::path>& batches) {
   has_labels_ = true;
   require_different(batches);
   std::int64_t pictures = 0;
-  for (const fs::path& batch : batches) pictures += cifar_count(batch);
+  for (const fs::path& batch : batches) pictures += formats::cifar_count(batch);
   require_count(batches.front(), pictures);
   for (const fs::path& batch : batches) {
     files_.push_back(batch);
     std::int64_t index = 0;
-    for (const int label : cifar_labels(batch)) {
+    for (const int label : formats::cifar_labels(batch)) {
       places_.push_back({files_.size() - 1, index++, label});
     }
   }
@@ -161,7 +153,7 @@ void PictureSet::add_batches(const std::vector<fs::path>& batches) {
 
 void PictureSet::add_folder(const fs::path& folder, const Note& note) {
   root_ = folder;
-  PictureFolder found = scan_picture_folder(folder);
+  formats::PictureFolder found = formats::scan_picture_folder(folder);
   if (!found.batches.empty()) return add_batches(found.batches);
   add_pictures(std::move(found.pictures));
   if (!found.classes.empty()) add_class_folders(found.classes, found.classes_of, note);
@@ -185,7 +177,7 @@ void PictureSet::add_class_folders(const std::vector<std::string>& names,
 void PictureSet::add_npy(const fs::path& path) {
   kind_ = Kind::kNpy;
   files_ = {path};
-  all_ = real_pictures_from_host(read_npy(path), form_.input, path.string());
+  all_ = real_pictures_from_host(formats::read_npy(path), form_.input, path.string());
   const std::vector<int> labels = labels_beside(path, all_.shape.front());
   has_labels_ = !labels.empty();
   for (std::int64_t i = 0; i < all_.shape.front(); ++i) {
@@ -269,9 +261,10 @@ std::size_t PictureSet::picture_elems() const {
   return static_cast<std::size_t>(element_count(form_.input.value.shape.nhwc()));
 }
 
-Image PictureSet::fitted(const Place& place) const {
+formats::Image PictureSet::fitted(const Place& place) const {
   const fs::path& file = files_[place.file];
-  Image image = kind_ == Kind::kCifar ? read_cifar(file, place.index).image : read_image(file);
+  formats::Image image = kind_ == Kind::kCifar ? formats::read_cifar(file, place.index).image
+                                               : formats::read_image(file);
   return fitted_picture(std::move(image), *form_.sidecar, form_.input);
 }
 
@@ -323,4 +316,4 @@ void PictureSet::read_levels(std::int64_t first, const Value& value, std::span<s
   });
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -18,12 +18,12 @@
 #include "formats/settings/sidecar.h"
 #include "golden/common/thread_team.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What a network says of its pictures.
 struct PictureForm {
   InputForm input;  // its batch and dtype do not count
-  std::optional<Sidecar> sidecar;
+  std::optional<formats::Sidecar> sidecar;
   std::string model;           // for errors: the name, and the file beside which a sidecar is
   std::filesystem::path path;  // ""
   std::int64_t classes = 0;    // that the network tells apart; 0: not known, or no classes
@@ -96,7 +96,7 @@ class PictureSet {
   const Place& place(std::int64_t first, std::size_t i) const {
     return places_[static_cast<std::size_t>(first) + i];
   }
-  Image fitted(const Place& place) const;
+  formats::Image fitted(const Place& place) const;
   std::size_t picture_elems() const;
 
   PictureForm form_;
@@ -109,4 +109,4 @@ class PictureSet {
   Tensor all_;  // of a .npy
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -4,7 +4,7 @@
 #include "formats/settings/arch_config_file.h"
 #include "formats/settings/scale_sim_config.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // The name of the shipped configuration that is `arch` with requantizer: dyadic; "" for none.
@@ -13,21 +13,21 @@ std::string shipped_dyadic(const ArchConfig& arch) {
   wanted.requantizer = RequantizerKind::kDyadic;
   for (const std::string& name : shipped_configs()) {
     const std::filesystem::path path = find_config(name);
-    if (is_scale_sim_config(path)) continue;
-    wanted.name = load_arch_config(path).name;
-    if (load_arch_config(path) == wanted) return name;
+    if (formats::is_scale_sim_config(path)) continue;
+    wanted.name = formats::load_arch_config(path).name;
+    if (formats::load_arch_config(path) == wanted) return name;
   }
   return "";
 }
 
 }  // namespace
 
-Remedies remedies_for(ModelKind kind, const ScaleOptions& options) {
-  Remedies remedies = remedies_without_snap();
+compiler::Remedies remedies_for(ModelKind kind, const ScaleOptions& options) {
+  compiler::Remedies remedies = remedies_without_snap();
   remedies.may_snap = kind == ModelKind::kOnnx && !options.snap;
   return remedies;
 }
 
-Remedies remedies_without_snap() { return {false, shipped_dyadic}; }
+compiler::Remedies remedies_without_snap() { return {false, shipped_dyadic}; }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -4,11 +4,11 @@
 #include "cli/session/inputs/model_source.h"
 #include "compiler/compile.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // For a command with --config, and with --snap, which ONNX models take.
-Remedies remedies_for(ModelKind kind, const ScaleOptions& options);
+compiler::Remedies remedies_for(ModelKind kind, const ScaleOptions& options);
 // For a command with --config but without --snap.
-Remedies remedies_without_snap();
+compiler::Remedies remedies_without_snap();
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -7,7 +7,7 @@
 #include "formats/text/yaml.h"
 #include "formats/traces/layer_trace.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,7 +66,8 @@ bool is_path(const std::string& name) {
   if (name.find('/') != std::string::npos) return true;
   std::error_code error;
   if (!fs::exists(name, error)) return false;
-  return !fs::is_directory(name, error) || fs::exists(fs::path(name) / kLayerTraceFile, error);
+  return !fs::is_directory(name, error) ||
+         fs::exists(fs::path(name) / formats::kLayerTraceFile, error);
 }
 
 // A folder that no model can be read from; configurations and pictures are files anyway.
@@ -74,7 +75,7 @@ std::string folder_note(const std::string& kind, const std::string& name) {
   std::error_code ignored;
   if (!fs::is_directory(name, ignored)) return "";
   return kind == "config" ? " (a folder)"
-                          : " (a folder without " + std::string(kLayerTraceFile) + ")";
+                          : " (a folder without " + std::string(formats::kLayerTraceFile) + ")";
 }
 
 [[noreturn]] void not_found(const std::string& kind, const std::string& name,
@@ -185,4 +186,4 @@ std::vector<std::string> shipped_inputs() {
   return {names.begin(), names.end()};
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace qsim {
+namespace qsim::cli {
 
 // Each throws Error (exit code 3) saying what was searched and the nearest shipped name; `kind` is
 // what the message calls it. A text with a slash is a path and returned as it is.
@@ -27,4 +27,4 @@ std::vector<std::string> shipped_energy_tables();
 // The folders that are searched for shipped files; those that exist.
 std::vector<std::filesystem::path> shipped_roots();
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -3,11 +3,14 @@
 #include "compiler/snap_scales.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using compiler::Snapped;
 namespace {
 
 Snapped snapped(const Model& model, const ScaleOptions& options) {
-  return snap_scales(model.graph, asked_rounding(options).value_or(RequantizerRounding::kHalfEven));
+  return compiler::snap_scales(model.graph,
+                               asked_rounding(options).value_or(RequantizerRounding::kHalfEven));
 }
 
 std::string note_text(const Snapped& snapped) {
@@ -46,4 +49,4 @@ std::optional<Graph> snap_model(Model& model, const ScaleOptions& options,
   return std::move(result.graph);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -5,7 +5,7 @@
 
 #include "cli/session/inputs/model_source.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Throws Error (exit code 2) where --snap is given and the accelerator takes every scale.
 void require_shifts_for_snap(const ScaleOptions& options, const ArchConfig& config);
@@ -18,4 +18,4 @@ std::optional<Graph> snap_model(Context& context, Model& model, const ScaleOptio
 std::optional<Graph> snap_model(Model& model, const ScaleOptions& options,
                                 const ArchConfig& config);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,10 +6,12 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::TopologyLayer;
 namespace {
 
-std::string names_of(const Topology& topology) {
+std::string names_of(const formats::Topology& topology) {
   std::string list;
   for (const TopologyLayer& layer : topology.layers) {
     list += (list.empty() ? "" : ", ") + echoed(layer.name);
@@ -37,7 +39,7 @@ void refuse_choice(const TopologySource& source, const NetworkRequest& options) 
 TopologySource open_topology(const std::filesystem::path& path, const std::string& name,
                              const NetworkRequest& options) {
   require_onnx_options(options, name, model_kind_name(ModelKind::kTopology));
-  TopologySource source{name, path, read_topology(path), {}};
+  TopologySource source{name, path, formats::read_topology(path), {}};
   source.file = source.topology;
   std::erase_if(source.topology.layers,
                 [&](const TopologyLayer& layer) { return !is_chosen(layer.name, options); });
@@ -56,12 +58,12 @@ std::optional<TopologySource> find_topology(const NetworkRequest& options,
   const std::filesystem::path path = options.model.empty()
                                          ? find_model(name, "config '" + config.name + "': model")
                                          : find_model(name);
-  if (!is_topology_file(path)) return std::nullopt;
+  if (!formats::is_topology_file(path)) return std::nullopt;
   return open_topology(path, name, options);
 }
 
 Model layer_model(const TopologySource& source, std::size_t layer, Tensors tensors) {
-  Workload workload = layer_workload(source.topology, layer, tensors);
+  formats::Workload workload = formats::layer_workload(source.topology, layer, tensors);
   Model model;
   model.kind = ModelKind::kTopology;
   model.name = source.name;
@@ -95,4 +97,4 @@ void require_options_of_several(const TopologySource& source, const NetworkReque
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -10,15 +10,15 @@
 #include "cli/session/inputs/model_source.h"
 #include "formats/workload/topology.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // A topology cut to the layers that --layers, or --layer of explain, names, with the batch of
 // --batch, if it is given.
 struct TopologySource {
   std::string name;  // as the user gave it
   std::filesystem::path path;
-  Topology topology;
-  Topology file;  // all of its layers
+  formats::Topology topology;
+  formats::Topology file;  // all of its layers
 };
 
 // Absent where the model that the options or the config name is not a topology. Throws Error.
@@ -42,4 +42,4 @@ struct OptionOfOne {
 void require_options_of_several(const TopologySource& source, const NetworkRequest& request,
                                 std::initializer_list<OptionOfOne> options);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -5,7 +5,7 @@
 
 #include "cli/terminal/shared_options.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What makes weights integers: also of `qsim golden quantize`.
 struct WeightOptions {
@@ -140,4 +140,4 @@ inline void declare_linear(Declarations& declared, LinearOptions& options) {
   declared.check([&] { check_linear(options, declared); });
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -13,7 +13,13 @@
 #include "formats/traces/npy.h"
 #include "golden/kernels/linear/quantizer.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::kNpyFloat16;
+using formats::kNpyFloat32;
+using formats::NpyArray;
+using formats::NpyType;
+using formats::read_npy_array;
 namespace {
 
 using golden::FloatMatrix;
@@ -70,7 +76,7 @@ FloatMatrix matrix_of(NpyArray array) {
 }
 
 FloatMatrix read_x(const std::string& file) {
-  constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16, kNpyUint16};
+  constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16, formats::kNpyUint16};
   NpyArray array = read_npy_array(file, kTypes);
   require_shape(file, array.shape, 2, "[M, K]");
   return matrix_of(std::move(array));
@@ -142,10 +148,10 @@ void take_int8(const LinearOptions& options, const NpyArray& array, LinearSource
 }
 
 void read_weights(const LinearOptions& options, LinearSource& source) {
-  constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16, kNpyInt8};
+  constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16, formats::kNpyInt8};
   NpyArray array = read_npy_array(options.w, kTypes);
   require_shape(options.w, array.shape, 2, "[N, K]");
-  if (array.descr == kNpyInt8.descr) return take_int8(options, array, source);
+  if (array.descr == formats::kNpyInt8.descr) return take_int8(options, array, source);
   if (!options.scales.empty()) {
     throw Error(ExitCode::kUsage, "--scales does nothing here: it needs int8 weights in --w; '" +
                                       options.w +
@@ -194,9 +200,9 @@ LinearSource load_linear(const LinearOptions& linear, const LinearSize& size) {
   LinearSource source;
   if (linear.w.empty()) {
     // Memory holds the weights as floats, as integers and packed.
-    require_memory(checked_mul(6, checked_mul(size.in_features, size.out_features)),
-                   "weights of " + std::to_string(size.in_features) + " x " +
-                       std::to_string(size.out_features));
+    formats::require_memory(checked_mul(6, checked_mul(size.in_features, size.out_features)),
+                            "weights of " + std::to_string(size.in_features) + " x " +
+                                std::to_string(size.out_features));
     source.float_weights.resize(static_cast<std::size_t>(size.in_features * size.out_features));
     for (float& weight : source.float_weights) weight = 0.02F * normal(random);
     quantize(linear, size.out_features, size.in_features, source);
@@ -240,10 +246,10 @@ golden::FloatType linear_y_type(const LinearOptions& options, FloatType x_type) 
 void write_matrix(Context& context, const std::string& path, const FloatMatrix& matrix) {
   const NpyType& type = matrix.type == FloatType::kFloat32   ? kNpyFloat32
                         : matrix.type == FloatType::kFloat16 ? kNpyFloat16
-                                                             : kNpyUint16;
-  std::string file = npy_array_header(type.descr, {matrix.rows, matrix.columns});
+                                                             : formats::kNpyUint16;
+  std::string file = formats::npy_array_header(type.descr, {matrix.rows, matrix.columns});
   file.append(reinterpret_cast<const char*>(matrix.bytes.data()), matrix.bytes.size());
   context.write_file(path, file);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

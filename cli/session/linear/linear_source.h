@@ -8,7 +8,7 @@
 #include "cli/terminal/context.h"
 #include "golden/kernels/linear/linear.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct LinearSize {
   std::int64_t in_features;
@@ -36,4 +36,4 @@ golden::FloatType linear_y_type(const LinearOptions& options, golden::FloatType 
 
 void write_matrix(Context& context, const std::string& path, const golden::FloatMatrix& matrix);
 
-}  // namespace qsim
+}  // namespace qsim::cli

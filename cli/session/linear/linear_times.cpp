@@ -13,7 +13,7 @@
 #include "golden/kernels/linear/float_linear.h"
 #include "golden/kernels/linear/quantizer.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 using golden::FloatMatrix;
@@ -80,9 +80,9 @@ void set_errors(const FloatMatrix& a, const FloatMatrix& b, LinearTime& time) {
   time.mean_error = sum / static_cast<double>(count);
 }
 
-class Measurement {
+class TimedLinear {
  public:
-  Measurement(const LinearOptions& options, const LinearSource& source, const LinearSize& size,
+  TimedLinear(const LinearOptions& options, const LinearSource& source, const LinearSize& size,
               golden::ThreadTeam& team)
       : options_(options),
         source_(source),
@@ -273,7 +273,7 @@ class Measurement {
 
 LinearMeasurement measure_linear(const LinearOptions& options, const LinearSource& source,
                                  const LinearSize& size, golden::ThreadTeam& team) {
-  return Measurement(options, source, size, team).run();
+  return TimedLinear(options, source, size, team).run();
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

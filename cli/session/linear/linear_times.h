@@ -9,7 +9,7 @@
 #include "cli/session/linear/linear_source.h"
 #include "golden/kernels/linear/packed_linear.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct LinearTime {
   std::string mode;
@@ -59,4 +59,4 @@ inline constexpr std::size_t kColdBytes = std::size_t{512} << 20;
 LinearMeasurement measure_linear(const LinearOptions& options, const LinearSource& source,
                                  const LinearSize& size, golden::ThreadTeam& team);
 
-}  // namespace qsim
+}  // namespace qsim::cli

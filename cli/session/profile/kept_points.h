@@ -9,7 +9,7 @@
 #include "formats/files/growing_file.h"
 #include "report/results/network_result.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // The key of all that a result depends on: this executable, the model's bytes, the configuration,
 // the options of the compiler, the energy table.
@@ -21,12 +21,12 @@ class KeptPoints {
   // and for a line that is not a point.
   explicit KeptPoints(const std::filesystem::path& path);
 
-  std::optional<NetworkResult> find(const std::string& key) const;
-  void keep(const std::string& key, const NetworkResult& result);
+  std::optional<report::NetworkResult> find(const std::string& key) const;
+  void keep(const std::string& key, const report::NetworkResult& result);
 
  private:
-  GrowingFile file_;
-  std::map<std::string, NetworkResult> results_;
+  formats::GrowingFile file_;
+  std::map<std::string, report::NetworkResult> results_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

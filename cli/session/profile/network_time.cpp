@@ -16,7 +16,9 @@
 #include "report/run_sum.h"
 #include "sim/recurrence/program_times.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using compiler::CompileOptions;
 namespace {
 
 std::vector<ModelShapes::Part> parts_of_topology(const NetworkRequest& request,
@@ -26,7 +28,8 @@ std::vector<ModelShapes::Part> parts_of_topology(const NetworkRequest& request,
   std::vector<ModelShapes::Part> parts;
   for (std::size_t i = 0; i < source->topology.layers.size(); ++i) {
     parts.push_back({layer_model(*source, i, request.tensors).graph,
-                     source->topology.layers[i].is_first, first_alike(source->topology, i)});
+                     source->topology.layers[i].is_first,
+                     formats::first_alike(source->topology, i)});
   }
   return parts;
 }
@@ -69,7 +72,7 @@ ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
   if (shapes.kind == ModelKind::kWorkload) {
     require_onnx_options(request, name, model_kind_name(ModelKind::kWorkload));
     shapes.hash = file_hash(path);
-    shapes.parts.push_back({load_workload_shapes(path, request.batch)});
+    shapes.parts.push_back({formats::load_workload_shapes(path, request.batch)});
     return shapes;
   }
   if (shapes.kind == ModelKind::kTopology) {
@@ -79,7 +82,7 @@ ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
   }
   Model model = load_model_file(path, name, request);
   snap_model(model, request, config);
-  check_tensors(model.graph);
+  compiler::check_tensors(model.graph);
   shapes.hash = model.file ? model_hash(model.file) : file_hash(path);
   shapes.parts.push_back({without_tensors(model.graph)});
   return shapes;
@@ -96,24 +99,24 @@ namespace {
 NetworkTime time_part(const ModelShapes& model, const ModelShapes::Part& part,
                       const ArchConfig& arch, const CompileOptions& options,
                       const EnergyTable* energy, TimingDetail detail, std::int64_t at_once) {
-  const Compilation compilation(part.graph, arch,
-                                options_of(part, options, model.parts.size() == 1));
-  require_memory(at_once * memory_of_timing(compilation.command_count()),
-                 "model '" + model.name + "'");
+  const compiler::Compilation compilation(part.graph, arch,
+                                          options_of(part, options, model.parts.size() == 1));
+  formats::require_memory(at_once * memory_of_timing(compilation.command_count()),
+                          "model '" + model.name + "'");
   const Program program = compilation.commands();
   RunResult result;
-  result.times = command_times(program);
+  result.times = sim::command_times(program);
   NetworkTime time;
   time.mappings = compilation.mappings();
   time.report.engine = kRecurrenceEngine;
-  add_layers(time.report, program, result);
-  add_mappings(time.report, time.mappings);
-  if (energy != nullptr) add_energy(time.report, program, *energy);
+  report::add_layers(time.report, program, result);
+  report::add_mappings(time.report, time.mappings);
+  if (energy != nullptr) report::add_energy(time.report, program, *energy);
   if (detail == TimingDetail::kPage) {
-    add_bounds(time.report, compilation.bounds());
-    time.timeline = timeline_of(program, result.times);
+    report::add_bounds(time.report, compilation.bounds());
+    time.timeline = report::timeline_of(program, result.times);
   }
-  time.accesses = operand_accesses(program, result.times);
+  time.accesses = report::operand_accesses(program, result.times);
   return time;
 }
 
@@ -126,9 +129,10 @@ void rename(NetworkTime& time, const std::string& layer) {
 void add_part(NetworkTime& sum, const NetworkTime& part) {
   if (part.timeline) {
     if (!sum.timeline) sum.timeline.emplace();
-    append(*sum.timeline, *part.timeline, static_cast<std::uint32_t>(sum.report.layers.size()));
+    report::append(*sum.timeline, *part.timeline,
+                   static_cast<std::uint32_t>(sum.report.layers.size()));
   }
-  add_run(sum.report, part.report);
+  report::add_run(sum.report, part.report);
   sum.mappings.insert(sum.mappings.end(), part.mappings.begin(), part.mappings.end());
   sum.accesses.insert(sum.accesses.end(), part.accesses.begin(), part.accesses.end());
 }
@@ -158,8 +162,8 @@ NetworkTime time_network(const ModelShapes& model, const ArchConfig& arch,
     add_part(sum, time);
     if (may_repeat) done.emplace(i, std::move(time));
   }
-  if (energy != nullptr) sum_energy(sum.report, *energy);
+  if (energy != nullptr) report::sum_energy(sum.report, *energy);
   return sum;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "report/html/timeline.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // A network without its tensors, for any number of accelerators; a topology of SCALE-Sim is a
 // network for each layer, which run one after the other.
@@ -32,10 +32,10 @@ ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
                         const ArchConfig& config);
 
 struct NetworkTime {
-  RunReport report;  // of the recurrence; provenance is left empty
-  std::vector<OperandAccesses> accesses;
+  report::RunReport report;  // of the recurrence; provenance is left empty
+  std::vector<report::OperandAccesses> accesses;
   std::vector<LayerMapping> mappings;
-  std::optional<Timeline> timeline;
+  std::optional<report::Timeline> timeline;
 };
 
 enum class TimingDetail : std::uint8_t {
@@ -50,7 +50,7 @@ std::int64_t memory_of_timing(std::int64_t commands);
 // cannot run the network, and (exit code 3) where there is too little memory for `at_once` of them
 // at a time. It has no state: threads may call it.
 NetworkTime time_network(const ModelShapes& model, const ArchConfig& arch,
-                         const CompileOptions& options, const EnergyTable* energy,
+                         const compiler::CompileOptions& options, const EnergyTable* energy,
                          TimingDetail detail = TimingDetail::kCosts, std::int64_t at_once = 1);
 
-}  // namespace qsim
+}  // namespace qsim::cli

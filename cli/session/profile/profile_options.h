@@ -7,7 +7,7 @@
 #include "cli/terminal/shared_options.h"
 #include "cli/terminal/usage_error.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct ProfileOptions : ScaleOptions, SearchOptions {
   Words configs = {kDefaultConfig};
@@ -93,4 +93,4 @@ inline NetworkRequest network_of(const ProfileOptions& options, const std::strin
   return request;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

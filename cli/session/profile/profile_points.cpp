@@ -9,7 +9,9 @@
 #include "core/base/nearest_name.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::SetValue;
 namespace {
 
 [[noreturn]] void refuse_set(const std::string& text, const std::string& message) {
@@ -96,7 +98,7 @@ std::vector<FieldValues> field_values(const std::vector<std::string>& texts) {
 std::vector<std::string> asked_dataflows(const Words& words) {
   std::vector<std::string> dataflows;
   for (const std::string& word : words) {
-    std::vector<std::string> named = {short_dataflow(word)};
+    std::vector<std::string> named = {report::short_dataflow(word)};
     if (word == "all") {
       named.assign(kShortDataflowNames.begin(), kShortDataflowNames.end());
       named.emplace_back(kAutoDataflow);
@@ -166,4 +168,4 @@ std::vector<ProfilePoint> profile_points(std::size_t models,
   return points;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -11,14 +11,14 @@
 #include "core/machine/mapping.h"
 #include "report/results/network_result.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 inline constexpr std::int64_t kMaxProfilePoints = 100'000;
 
 // A field of the configuration with the values that it takes in turn.
 struct FieldValues {
   const ArchConfigField* field = nullptr;
-  std::vector<SetValue> values;
+  std::vector<report::SetValue> values;
 };
 
 // One entry for each --set, "array_rows=8,16,32". Throws Error (exit code 2) for a text that is not
@@ -46,7 +46,7 @@ struct ProfilePoint {
   std::string config;             // label
   std::size_t config_number = 0;  // of the configurations in their order
   ArchConfig arch;                // not validated: what it refuses is the point's error
-  std::vector<FieldValue> set;
+  std::vector<report::FieldValue> set;
   std::string dataflow;
   std::size_t group = 0;  // points of one model and `arch`, which differ in the dataflow alone
 };
@@ -58,4 +58,4 @@ std::vector<ProfilePoint> profile_points(std::size_t models,
                                          const std::vector<FieldValues>& fields,
                                          const std::vector<std::string>& dataflows);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -10,16 +10,20 @@
 #include "cli/session/results/report_page_option.h"
 #include "report/html/report_page.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::NetworkResult;
+using report::Profile;
 namespace {
 
 // Points that ran, in the order in which the page shows them in detail.
 std::vector<std::size_t> most_telling_first(const Profile& profile) {
   std::set<std::size_t> winners;
   std::map<std::string, double> least;  // of the measure, by model
-  for (const Winner& winner : profile.winners) {
+  for (const report::Winner& winner : profile.winners) {
     winners.insert(winner.point);
-    least[winner.model] = measured(profile.points[winner.point].total, profile.measure).value_or(0);
+    least[winner.model] =
+        report::measured(profile.points[winner.point].total, profile.measure).value_or(0);
   }
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < profile.points.size(); ++i) {
@@ -27,7 +31,7 @@ std::vector<std::size_t> most_telling_first(const Profile& profile) {
   }
   const auto rank = [&](std::size_t i) {
     const NetworkResult& point = profile.points[i];
-    const double value = measured(point.total, profile.measure).value_or(0);
+    const double value = report::measured(point.total, profile.measure).value_or(0);
     const double best = least.at(point.model);
     return std::tuple(!winners.contains(i), !point.is_on_front, best > 0 ? value / best : value);
   };
@@ -39,7 +43,7 @@ std::vector<std::size_t> most_telling_first(const Profile& profile) {
 // The page shows only one of the points with equal costs and mappings: `auto` is often one of the
 // three.
 bool costs_the_same(const NetworkResult& a, const NetworkResult& b) {
-  const auto same_layer = [](const ResultLayer& x, const ResultLayer& y) {
+  const auto same_layer = [](const report::ResultLayer& x, const report::ResultLayer& y) {
     return x.cycles == y.cycles && x.dram_bytes() == y.dram_bytes() && x.mapping == y.mapping &&
            x.dataflow == y.dataflow;
   };
@@ -60,8 +64,8 @@ class PageRuns {
         asked_(search_options(options)) {}
 
   // The page's runs, in their order; they point into this object.
-  std::vector<PageRun> make() {
-    std::vector<PageRun> page;
+  std::vector<report::PageRun> make() {
+    std::vector<report::PageRun> page;
     std::vector<std::size_t> shown;
     for (const std::size_t i : most_telling_first(profile_)) {
       if (page.size() == kMostPageRuns) break;
@@ -71,18 +75,19 @@ class PageRuns {
       };
       if (std::any_of(shown.begin(), shown.end(), is_shown)) continue;
       NetworkTime time = time_of(i);
-      const RunReport& report = time.report;
+      const report::RunReport& report = time.report;
       const bool is_same = report.total.timing->cycles == point.total.cycles &&
                            report.total.dram_read_bytes == point.total.dram_read_bytes &&
                            report.total.dram_write_bytes == point.total.dram_write_bytes;
       if (!is_same) continue;
       shown.push_back(i);
       times_.push_back(std::move(time));
-      page.push_back({.label = models_.size() > 1 ? full_label(point) : point_label(point),
-                      .report = &times_.back().report,
-                      .timeline = &*times_.back().timeline,
-                      .area_mm2 = point.area_mm2,
-                      .point = i});
+      page.push_back(
+          {.label = models_.size() > 1 ? report::full_label(point) : report::point_label(point),
+           .report = &times_.back().report,
+           .timeline = &*times_.back().timeline,
+           .area_mm2 = point.area_mm2,
+           .point = i});
     }
     return page;
   }
@@ -90,14 +95,14 @@ class PageRuns {
  private:
   NetworkTime time_of(std::size_t index) {
     const ProfilePoint& point = points_[index];
-    CompileOptions asked = asked_;
-    asked.known = std::make_shared<KnownMappings>();
+    compiler::CompileOptions asked = asked_;
+    asked.known = std::make_shared<compiler::KnownMappings>();
     set_dataflow(asked, point.dataflow);
     asked.mappings =
         runs_.mappings.empty() ? mappings_of_file(options_, point.arch) : runs_.mappings[index];
     NetworkTime time = time_network(models_[point.model], point.arch, asked,
                                     asked_.mapper.energy.get(), TimingDetail::kPage);
-    Provenance& provenance = time.report.provenance;
+    report::Provenance& provenance = time.report.provenance;
     provenance.version = profile_.version;
     provenance.commit = profile_.commit;
     provenance.argv = profile_.argv;
@@ -111,7 +116,7 @@ class PageRuns {
   const std::vector<ProfilePoint>& points_;
   const PointRuns& runs_;
   const ProfileOptions& options_;
-  CompileOptions asked_;
+  compiler::CompileOptions asked_;
   std::deque<NetworkTime> times_;  // of the page's runs; they stay where they are
 };
 
@@ -123,9 +128,9 @@ void write_profile_report(Context& context, const ProfileOptions& options, const
   if (options.report.empty() || profile.winners.empty()) return;
   context.progress("writing the report");
   PageRuns page(options, profile, models, points, runs);
-  const std::vector<PageRun> shown = page.make();
+  const std::vector<report::PageRun> shown = page.make();
   context.write_file(options.report,
-                     report_page({.runs = shown, .profile = &profile}, chart_library()));
+                     report::report_page({.runs = shown, .profile = &profile}, chart_library()));
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

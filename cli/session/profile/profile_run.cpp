@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -17,12 +16,17 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/profile/kept_points.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "core/machine/area.h"
 #include "formats/files/memory.h"
 #include "formats/settings/arch_config_file.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using compiler::CompileOptions;
+using report::NetworkResult;
+using report::with_thousands;
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -35,9 +39,7 @@ std::int64_t default_jobs() {
 // "" for none; no two numbers have one text.
 std::string exact_text(std::optional<double> number) {
   if (!number) return "";
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%a", *number);
-  return buffer;
+  return number_text(*number, "%a");
 }
 
 // One line, whatever number of layers cannot run.
@@ -127,7 +129,7 @@ class ProfileRun {
         results_[i] = std::move(*kept);
         name(results_[i], points_[i]);
         add_size(results_[i], points_[i].arch);
-        results_[i].simulated_seconds = seconds_of(results_[i], points_[i].arch);
+        results_[i].simulated_seconds = report::seconds_of(results_[i], points_[i].arch);
       } else {
         add_work(i);
         ++open_;
@@ -157,7 +159,7 @@ class ProfileRun {
     const ModelShapes& model = models_[point.model];
     if (!kept_ || model.hash.empty()) return "";
     std::vector<std::string> parts = common_parts_;
-    parts.insert(parts.end(), {model.hash, arch_config_yaml(point.arch), point.dataflow});
+    parts.insert(parts.end(), {model.hash, formats::arch_config_yaml(point.arch), point.dataflow});
     return point_key(parts);
   }
 
@@ -183,7 +185,7 @@ class ProfileRun {
     try {
       for (std::size_t i = next_++; i < work_.size() && !stops_; i = next_++) {
         CompileOptions asked = asked_;
-        asked.known = std::make_shared<KnownMappings>();
+        asked.known = std::make_shared<compiler::KnownMappings>();
         for (std::size_t j = 0; j < work_[i].size() && !stops_; ++j) run_point(work_[i][j], asked);
         const std::lock_guard lock(mutex_);
         count_searches(*asked.known);
@@ -203,7 +205,7 @@ class ProfileRun {
     at_once_ = 1;
     for (const std::size_t index : later_) {
       CompileOptions asked = asked_;
-      asked.known = std::make_shared<KnownMappings>();
+      asked.known = std::make_shared<compiler::KnownMappings>();
       run_point(index, asked);
       count_searches(*asked.known);
     }
@@ -236,9 +238,9 @@ class ProfileRun {
       NetworkTime time =
           time_network(models_[point.model], point.arch, asked, energy_ ? &*energy_ : nullptr,
                        TimingDetail::kCosts, at_once_);
-      fill_result(result, time.report, time.accesses);
+      report::fill_result(result, time.report, time.accesses);
       mappings = std::move(time.mappings);
-    } catch (const MemoryError& error) {
+    } catch (const formats::MemoryError& error) {
       result.error = error.what();
       result.lacks_memory = true;
     } catch (const std::bad_alloc&) {
@@ -250,7 +252,7 @@ class ProfileRun {
     return result;
   }
 
-  void count_searches(const KnownMappings& known) {
+  void count_searches(const compiler::KnownMappings& known) {
     searches_ += known.size();
     for (const auto& [key, mapped] : known) ended_searches_ += mapped.is_complete ? 0 : 1;
   }
@@ -281,10 +283,8 @@ class ProfileRun {
     const std::size_t left = open_ - done_;
     if (done_ == 0 || left == 0) return line;
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    char buffer[64];
-    std::snprintf(buffer, sizeof buffer, ", about %.0f s left",
-                  seconds / static_cast<double>(done_) * static_cast<double>(left));
-    return line + buffer;
+    return line + number_text(seconds / static_cast<double>(done_) * static_cast<double>(left),
+                              ", about %.0f s left");
   }
 
   Context& context_;
@@ -325,4 +325,4 @@ PointRuns run_points(Context& context, const ProfileOptions& options,
   return ProfileRun(context, options, models, points).run();
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

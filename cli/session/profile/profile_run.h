@@ -8,10 +8,10 @@
 #include "cli/session/profile/profile_points.h"
 #include "cli/terminal/context.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct PointRuns {
-  std::vector<NetworkResult> results;
+  std::vector<report::NetworkResult> results;
   // By point; a point that was kept from before has none. Empty where a search is short enough to
   // be done again, or nobody needs them (no --report).
   std::vector<std::vector<LayerMapping>> mappings;
@@ -25,4 +25,4 @@ PointRuns run_points(Context& context, const ProfileOptions& options,
                      const std::vector<ModelShapes>& models,
                      const std::vector<ProfilePoint>& points);
 
-}  // namespace qsim
+}  // namespace qsim::cli

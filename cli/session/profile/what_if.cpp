@@ -8,7 +8,9 @@
 #include "core/network/graph_shapes.h"
 #include "report/analysis/cycle_accounting.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::ResourceChange;
 namespace {
 
 // Fields that are not resources: texts, and the clock, which changes no cycle.
@@ -23,8 +25,9 @@ std::int64_t changed(const ArchConfigField& field, std::int64_t value) {
 void run_change(ResourceChange& change, Engine& engine, const std::string& model,
                 const Graph& shapes, const ArchConfig& config, const TimeRequest& request) {
   const TimedRun run = run_in_time(engine, model, shapes, config, request);
-  const RunAccount cycles = account(run.program, run.result.times);
-  for (const LayerAccount& layer : cycles.layers) change.layer_cycles.push_back(layer.cycles());
+  const report::RunAccount cycles = report::account(run.program, run.result.times);
+  for (const report::LayerAccount& layer : cycles.layers)
+    change.layer_cycles.push_back(layer.cycles());
   change.total_cycles = cycles.total_cycles;
 }
 
@@ -32,10 +35,10 @@ void run_change(ResourceChange& change, Engine& engine, const std::string& model
 
 TimedRun run_in_time(Engine& engine, const std::string& model, Graph graph,
                      const ArchConfig& config, const TimeRequest& request) {
-  const CompileOptions asked =
+  const compiler::CompileOptions asked =
       compile_options(request.context, request.network, request.mapping, config, graph);
   require_memory_for(model, graph, config, need_of_explain(), asked);
-  const Compilation compilation(std::move(graph), config, asked);
+  const compiler::Compilation compilation(std::move(graph), config, asked);
   note_ended_searches(request.context, asked);
   TimedRun run;
   run.program = compilation.commands();
@@ -67,4 +70,4 @@ std::vector<ResourceChange> run_with_changes(Engine& engine, const std::string& 
   return changes;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

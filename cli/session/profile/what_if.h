@@ -10,7 +10,7 @@
 #include "core/network/graph.h"
 #include "report/limiter_words.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // How the network is compiled.
 struct TimeRequest {
@@ -34,8 +34,8 @@ TimedRun run_in_time(Engine& engine, const std::string& model, Graph graph,
 // One for each resource of the accelerator, in the order of its config: doubled, the latency of
 // DRAM halved. A change that leaves the config's ranges, or that the network cannot be compiled
 // for, has a refusal. Each change is a line of progress. `shapes` has no tensors.
-std::vector<ResourceChange> run_with_changes(Engine& engine, const std::string& model,
-                                             const Graph& shapes, const ArchConfig& config,
-                                             const TimeRequest& request);
+std::vector<report::ResourceChange> run_with_changes(Engine& engine, const std::string& model,
+                                                     const Graph& shapes, const ArchConfig& config,
+                                                     const TimeRequest& request);
 
-}  // namespace qsim
+}  // namespace qsim::cli

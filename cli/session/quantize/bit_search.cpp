@@ -1,15 +1,15 @@
 #include "cli/session/quantize/bit_search.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "cli/session/schemes/scheme_results.h"
 #include "cli/terminal/context.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "quantize/mixed_precision.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 using quantize::LayerSensitivity;
@@ -18,12 +18,6 @@ using quantize::MixedPrecisionStep;
 
 // The first of the pictures; sensitivities are means, and need fewer than an accuracy does.
 constexpr std::int64_t kSensitivityPictures = 64;
-
-std::string fixed(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 std::int64_t weights_of_all(const std::vector<LayerSensitivity>& layers) {
   std::int64_t sum = 0;
@@ -49,11 +43,12 @@ double pictures_needed(std::int64_t float_correct, std::int64_t pictures, double
          kRounding;
 }
 
-MixedPrecisionReport report_of(const Graph& graph, const std::vector<LayerSensitivity>& layers,
-                               const MixedPrecision& found, double pictures) {
-  MixedPrecisionReport report;
+report::MixedPrecisionReport report_of(const Graph& graph,
+                                       const std::vector<LayerSensitivity>& layers,
+                                       const MixedPrecision& found, double pictures) {
+  report::MixedPrecisionReport report;
   for (const LayerSensitivity& layer : layers) {
-    MixedPrecisionLayer own{
+    report::MixedPrecisionLayer own{
         graph.layers[layer.layer].name, layer.weights, found.bits.at(layer.layer), {}};
     for (const int bits : quantize::kWeightBits) {
       own.sensitivities.emplace_back(bits, layer.at.at(bits));
@@ -61,7 +56,7 @@ MixedPrecisionReport report_of(const Graph& graph, const std::vector<LayerSensit
     report.layers.push_back(std::move(own));
   }
   for (const MixedPrecisionStep& step : found.steps) {
-    MixedPrecisionTrial trial;
+    report::MixedPrecisionTrial trial;
     for (const auto& [layer, bits] : step.bits) trial.bits.push_back(bits);
     trial.bits_per_weight = bits_per_weight(step.weight_bits, layers);
     trial.top1 = step.accuracy / pictures;
@@ -73,14 +68,15 @@ MixedPrecisionReport report_of(const Graph& graph, const std::vector<LayerSensit
   return report;
 }
 
-void require_found(const MixedPrecisionReport& report, bool is_found) {
+void require_found(const report::MixedPrecisionReport& report, bool is_found) {
   if (is_found) return;
-  throw Error(ExitCode::kUsage,
-              "--drop " + fixed("%g", report.drop) + ": with 8 bits in all layers " +
-                  fixed("%.2f%%", 100 * report.top1) + " of " + with_thousands(report.pictures) +
-                  " pictures are right, of the float network " +
-                  fixed("%.2f%%", 100 * report.float_top1) +
-                  "; give a larger --drop, or other options for the activations");
+  throw Error(ExitCode::kUsage, "--drop " + number_text(report.drop, "%g") +
+                                    ": with 8 bits in all layers " +
+                                    number_text(100 * report.top1, "%.2f%%") + " of " +
+                                    report::with_thousands(report.pictures) +
+                                    " pictures are right, of the float network " +
+                                    number_text(100 * report.float_top1, "%.2f%%") +
+                                    "; give a larger --drop, or other options for the activations");
 }
 
 }  // namespace
@@ -121,8 +117,8 @@ FoundBits find_bits(const Graph& graph, const quantize::Scheme& scheme,
   };
   const auto count = static_cast<double>(pictures.count());
   const auto on_step = [&](const MixedPrecisionStep& step) {
-    search.progress(fixed("%.2f bits a weight: ", bits_per_weight(step.weight_bits, layers)) +
-                    fixed("%.2f%% right", 100 * step.accuracy / count));
+    search.progress(number_text(bits_per_weight(step.weight_bits, layers), "%.2f bits a weight: ") +
+                    number_text(100 * step.accuracy / count, "%.2f%% right"));
   };
   const MixedPrecision found = timed(seconds, [&] {
     return cheapest_assignment(layers, pictures_needed(float_correct, pictures.count(), drop),
@@ -139,4 +135,4 @@ FoundBits find_bits(const Graph& graph, const quantize::Scheme& scheme,
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

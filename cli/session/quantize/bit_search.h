@@ -12,7 +12,7 @@
 #include "quantize/quantizer.h"
 #include "report/quantization/quantization_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct BitSearch {
   std::function<QuantizedNetwork(const quantize::Scheme&)> quantize;  // as it is written
@@ -21,7 +21,7 @@ struct BitSearch {
 
 struct FoundBits {
   quantize::Scheme scheme;  // with the bits of each layer
-  MixedPrecisionReport report;
+  report::MixedPrecisionReport report;
 };
 
 // Throws Error where pictures have no labels, and where the scheme has bits of its own for a layer.
@@ -34,4 +34,4 @@ FoundBits find_bits(const Graph& graph, const quantize::Scheme& scheme,
                     const QuantizeOptions& options, const PictureSet& pictures,
                     const BitSearch& search, golden::ThreadTeam& team);
 
-}  // namespace qsim
+}  // namespace qsim::cli

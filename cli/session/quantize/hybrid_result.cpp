@@ -2,23 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "core/base/words.h"
 #include "golden/graph/real/real_executor.h"
 #include "quantize/layer_weights.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
-constexpr std::int64_t kBatch = 16;
-
-std::string number_text(double value, const char* format) {
-  if (!std::isfinite(value)) return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
+constexpr std::int64_t kPicturesAtOnce = 16;
 
 std::string weights_text(const HybridResult& result, std::size_t layer) {
   const auto integers = result.network.weights.find(layer);
@@ -26,18 +19,19 @@ std::string weights_text(const HybridResult& result, std::size_t layer) {
   const auto real = quantize::weights_of(result.graph.layers[layer].operation);
   quantize::TensorError error;
   quantize::add_pairs(real->weights->as<float>(), dequantized(integers->second).as<float>(), error);
-  return number_text(quantize::sqnr_db(error), "%.1f");
+  return finite_text(quantize::sqnr_db(error), "%.1f", "-");
 }
 
-SheetTable layer_table(const HybridResult& result) {
-  SheetTable table{
+report::SheetTable layer_table(const HybridResult& result) {
+  report::SheetTable table{
       "layers", {"layer", "operation", "weights_sqnr_db", "sqnr_db", "cosine_distance"}, {}};
   for (std::size_t i = 0; i < result.graph.layers.size(); ++i) {
     const quantize::TensorError& error = result.errors.layers[i];
     const Layer& layer = result.graph.layers[i];
     table.rows.push_back({layer.name, std::string(operation_name(layer.operation)),
-                          weights_text(result, i), number_text(quantize::sqnr_db(error), "%.1f"),
-                          number_text(quantize::cosine_distance(error), "%.2g")});
+                          weights_text(result, i),
+                          finite_text(quantize::sqnr_db(error), "%.1f", "-"),
+                          finite_text(quantize::cosine_distance(error), "%.2g", "-")});
   }
   return table;
 }
@@ -53,8 +47,8 @@ HybridErrors measure_hybrid(const Graph& graph, const HybridNetwork& network,
   errors.layers.resize(graph.layers.size());
   // Layers write their tensors in order, the first of them tensor 1.
   std::vector<Tensor> tensors(graph.tensors.size());
-  for (std::int64_t first = 0; first < pictures.count; first += kBatch) {
-    const Tensor input = pictures.read(first, std::min(kBatch, pictures.count - first));
+  for (std::int64_t first = 0; first < pictures.count; first += kPicturesAtOnce) {
+    const Tensor input = pictures.read(first, std::min(kPicturesAtOnce, pictures.count - first));
     real.run(input, team, [&](TensorId id, const Tensor& tensor) { tensors[id] = tensor; });
     hybrid.run(input, team, [&](TensorId id, const Tensor& tensor) {
       if (id == graph.input) return;
@@ -65,21 +59,21 @@ HybridErrors measure_hybrid(const Graph& graph, const HybridNetwork& network,
   return errors;
 }
 
-Sheet hybrid_sheet(const HybridResult& result, const QuantizeOptions& options, bool json) {
-  Sheet sheet;
+report::Sheet hybrid_sheet(const HybridResult& result, const QuantizeOptions& options, bool json) {
+  report::Sheet sheet;
   sheet.schema = "qsim.quantize-mode/1";
   sheet.add("model", options.model);
   sheet.add("output", options.out);
   sheet.add("mode", options.mode);
   sheet.add("pictures", result.pictures);
-  sheet.add("output_sqnr_db", number_text(quantize::sqnr_db(result.errors.output), "%.1f"));
+  sheet.add("output_sqnr_db", finite_text(quantize::sqnr_db(result.errors.output), "%.1f", "-"));
   sheet.add("float_bytes", result.float_bytes);
   sheet.add("quantized_bytes", std::ssize(result.bytes));
   double seconds = 0;
   for (const auto& phase : result.seconds) seconds += phase.second;
-  sheet.add("seconds", json ? Cell(seconds) : Cell(seconds_text(seconds)));
+  sheet.add("seconds", json ? report::Cell(seconds) : report::Cell(report::seconds_text(seconds)));
   sheet.tables.push_back(layer_table(result));
   return sheet;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -12,7 +12,7 @@
 #include "quantize/ranges/tensor_error.h"
 #include "report/sheet.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct HybridErrors {
   std::vector<quantize::TensorError> layers;  // of their outputs, one a layer of the graph
@@ -35,6 +35,6 @@ struct HybridResult {
 };
 
 // Schema qsim.quantize-mode/1: docs/reference/quantize.md. For JSON, or to be printed.
-Sheet hybrid_sheet(const HybridResult& result, const QuantizeOptions& options, bool json);
+report::Sheet hybrid_sheet(const HybridResult& result, const QuantizeOptions& options, bool json);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "core/base/words.h"
 #include "quantize/layer_weights.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr std::size_t kReportedBins = 128;
 
-QuantizationErrors errors_of(const quantize::TensorError& error) {
+report::QuantizationErrors errors_of(const quantize::TensorError& error) {
   return {quantize::mean_squared_error(error),
           quantize::sqnr_db(error),
           quantize::cosine_distance(error),
@@ -22,9 +22,9 @@ QuantizationErrors errors_of(const quantize::TensorError& error) {
           quantize::share_of_levels_used(error)};
 }
 
-HistogramOfTensor histogram_of(const quantize::TensorStatistics& statistics) {
-  HistogramOfTensor histogram{statistics.min, statistics.max,
-                              std::vector<std::int64_t>(kReportedBins)};
+report::HistogramOfTensor histogram_of(const quantize::TensorStatistics& statistics) {
+  report::HistogramOfTensor histogram{statistics.min, statistics.max,
+                                      std::vector<std::int64_t>(kReportedBins)};
   const std::size_t each = std::max<std::size_t>(statistics.bins.size() / kReportedBins, 1);
   for (std::size_t i = 0; i < statistics.bins.size(); ++i) {
     histogram.bins[std::min(i / each, kReportedBins - 1)] += statistics.bins[i];
@@ -32,7 +32,8 @@ HistogramOfTensor histogram_of(const quantize::TensorStatistics& statistics) {
   return histogram;
 }
 
-QuantizedRange range_of(const quantize::Quantization& quantization, bool is_unsigned, int bits) {
+report::QuantizedRange range_of(const quantize::Quantization& quantization, bool is_unsigned,
+                                int bits) {
   return {
       is_unsigned ? "uint8" : "int8", bits, quantization.lo, quantization.hi, quantization.scale,
       quantization.zero_point};
@@ -80,15 +81,16 @@ std::int64_t dead_channels(const Tensor& weights) {
   return dead;
 }
 
-std::optional<QuantizedWeightsReport> weights_report(const QuantizationResult& result,
-                                                     const quantize::LayerError& layer, int bits) {
+std::optional<report::QuantizedWeightsReport> weights_report(const QuantizationResult& result,
+                                                             const quantize::LayerError& layer,
+                                                             int bits) {
   const auto real = quantize::weights_of(result.graph.layers[layer.layer].operation);
   const auto integers =
       quantize::weights_of(result.network.graph.layers[layer.quantized].operation);
   if (!real || !integers) return {};
   const WeightScales& stored = result.network.weights[layer.quantized];
   const auto [least, largest] = std::ranges::minmax(stored.scales);
-  QuantizedWeightsReport report;
+  report::QuantizedWeightsReport report;
   report.bits = bits;
   report.elements = real->weights->elems();
   report.scales = std::ssize(stored.scales);
@@ -101,19 +103,6 @@ std::optional<QuantizedWeightsReport> weights_report(const QuantizationResult& r
   quantize::add_values(real->weights->as<float>(), statistics);
   report.histogram = histogram_of(statistics);
   return report;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
-std::string fixed(double value, const char* format) {
-  if (!std::isfinite(value)) return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
 }
 
 }  // namespace
@@ -140,9 +129,10 @@ std::vector<std::pair<std::string, std::string>> settings_of(const QuantizeOptio
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) settings.emplace_back(name, value);
   };
-  if (options.moving_average) add("moving_average", fixed(*options.moving_average, "%g"));
+  if (options.moving_average)
+    add("moving_average", finite_text(*options.moving_average, "%g", "-"));
   if (!options.mixed_precision.empty())
-    add("drop", fixed(options.drop.value_or(kDefaultDrop), "%g"));
+    add("drop", finite_text(options.drop.value_or(kDefaultDrop), "%g", "-"));
   add("percentile", options.percentile);
   add("range", options.range);
   add("layers", options.layers);
@@ -150,8 +140,9 @@ std::vector<std::pair<std::string, std::string>> settings_of(const QuantizeOptio
   return settings;
 }
 
-QuantizationReport report_of(const QuantizationResult& result, const QuantizeOptions& options) {
-  QuantizationReport report;
+report::QuantizationReport report_of(const QuantizationResult& result,
+                                     const QuantizeOptions& options) {
+  report::QuantizationReport report;
   report.model = options.model;
   report.output = options.out;
   report.calibration = joined(options.calibrate);
@@ -184,43 +175,46 @@ QuantizationReport report_of(const QuantizationResult& result, const QuantizeOpt
   return report;
 }
 
-std::string quantization_table(const QuantizationReport& report) {
-  TextTable table{{{"layer"},
-                   {"operation"},
-                   {"range"},
-                   {"scale", true},
-                   {"zero point", true},
-                   {"weights", true},
-                   {"SQNR dB", true},
-                   {"cosine distance", true},
-                   {"clipped", true}},
-                  {}};
-  for (const QuantizedLayerReport& layer : report.layers) {
+std::string quantization_table(const report::QuantizationReport& report) {
+  report::TextTable table{{{"layer"},
+                           {"operation"},
+                           {"range"},
+                           {"scale", true},
+                           {"zero point", true},
+                           {"weights", true},
+                           {"SQNR dB", true},
+                           {"cosine distance", true},
+                           {"clipped", true}},
+                          {}};
+  for (const report::QuantizedLayerReport& layer : report.layers) {
     table.rows.push_back(
         {layer.name, layer.operation,
-         fixed(layer.range.least(), "%.4g") + ".." + fixed(layer.range.most(), "%.4g"),
-         fixed(layer.range.scale, "%.4g"), std::to_string(layer.range.zero_point),
-         layer.weights ? fixed(layer.weights->errors.sqnr_db, "%.1f") : "",
-         fixed(layer.errors.sqnr_db, "%.1f"), fixed(layer.errors.cosine_distance, "%.2g"),
-         share_text(layer.errors.share_clipped)});
+         finite_text(layer.range.least(), "%.4g", "-") + ".." +
+             finite_text(layer.range.most(), "%.4g", "-"),
+         finite_text(layer.range.scale, "%.4g", "-"), std::to_string(layer.range.zero_point),
+         layer.weights ? finite_text(layer.weights->errors.sqnr_db, "%.1f", "-") : "",
+         finite_text(layer.errors.sqnr_db, "%.1f", "-"),
+         finite_text(layer.errors.cosine_distance, "%.2g", "-"),
+         report::share_text(layer.errors.share_clipped)});
   }
-  return layout(table);
+  return report::layout(table);
 }
 
-std::string mixed_precision_text(const MixedPrecisionReport& found) {
+std::string mixed_precision_text(const report::MixedPrecisionReport& found) {
   std::string text = "\nbits of the weights: ";
-  for (const MixedPrecisionLayer& layer : found.layers) {
+  for (const report::MixedPrecisionLayer& layer : found.layers) {
     text +=
         (&layer == found.layers.data() ? "" : ", ") + layer.name + " " + std::to_string(layer.bits);
   }
-  text += "\n" + fixed(found.bits_per_weight, "%.2f") + " bits a weight; " +
-          fixed(100 * found.top1, "%.2f%%") + " of " + with_thousands(found.pictures) +
-          " pictures are right, of the float network " + fixed(100 * found.float_top1, "%.2f%%") +
-          "; " + with_thousands(static_cast<std::uint64_t>(found.trials.size())) + " trials";
+  text += "\n" + finite_text(found.bits_per_weight, "%.2f", "-") + " bits a weight; " +
+          finite_text(100 * found.top1, "%.2f%%", "-") + " of " +
+          report::with_thousands(found.pictures) + " pictures are right, of the float network " +
+          finite_text(100 * found.float_top1, "%.2f%%", "-") + "; " +
+          report::with_thousands(static_cast<std::uint64_t>(found.trials.size())) + " trials";
   for (const auto& [phase, seconds] : found.seconds) {
-    text += ", " + phase + " " + seconds_text(seconds);
+    text += ", " + phase + " " + report::seconds_text(seconds);
   }
   return text + "\n";
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

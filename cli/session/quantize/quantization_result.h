@@ -10,7 +10,7 @@
 #include "quantize/layer_errors.h"
 #include "report/quantization/quantization_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct QuantizationResult {
   Graph graph;
@@ -23,18 +23,19 @@ struct QuantizationResult {
   std::int64_t float_bytes = 0;
   std::int64_t pictures = 0;
   std::vector<std::pair<std::string, double>> seconds;
-  std::optional<MixedPrecisionReport> mixed_precision;
+  std::optional<report::MixedPrecisionReport> mixed_precision;
 };
 
-QuantizationReport report_of(const QuantizationResult& result, const QuantizeOptions& options);
+report::QuantizationReport report_of(const QuantizationResult& result,
+                                     const QuantizeOptions& options);
 
 // The options that the network follows from, with their values.
 std::vector<std::pair<std::string, std::string>> settings_of(const QuantizeOptions& options);
 
 // A line a layer, for people.
-std::string quantization_table(const QuantizationReport& report);
+std::string quantization_table(const report::QuantizationReport& report);
 
 // Each layer's bits, and what the search gave.
-std::string mixed_precision_text(const MixedPrecisionReport& found);
+std::string mixed_precision_text(const report::MixedPrecisionReport& found);
 
-}  // namespace qsim
+}  // namespace qsim::cli

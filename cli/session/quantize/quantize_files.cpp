@@ -5,30 +5,23 @@
 #include "formats/files/files.h"
 #include "formats/settings/sidecar.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::sidecar_path;
 
 namespace fs = std::filesystem;
 
-namespace {
-
-bool is_there(const fs::path& file) {
-  std::error_code unknown;
-  return fs::exists(file, unknown);
-}
-
-}  // namespace
-
 void require_files(const Context& context, const QuantizeOptions& options) {
   context.require_outputs();
-  if (is_there(sidecar_path(options.model))) {
+  if (formats::is_there(sidecar_path(options.model))) {
     context.require_output(sidecar_path(options.out));
   }
 }
 
 void write_sidecar(Context& context, const QuantizeOptions& options) {
   const fs::path from = sidecar_path(options.model);
-  if (!is_there(from)) return;
-  context.write_file(sidecar_path(options.out), read_text_file(from));
+  if (!formats::is_there(from)) return;
+  context.write_file(sidecar_path(options.out), formats::read_text_file(from));
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

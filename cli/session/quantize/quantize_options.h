@@ -5,7 +5,7 @@
 #include "cli/terminal/usage_error.h"
 #include "core/base/limits.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 inline constexpr double kDefaultDrop = 0.5;
 
@@ -186,4 +186,4 @@ inline void declare_quantize(Declarations& declared, QuantizeOptions& options) {
   declared.check([&] { check_quantize(options, declared); });
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -11,20 +11,20 @@
 #include "formats/files/files.h"
 #include "formats/text/shallow_json.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
-using nlohmann::json;
+using ScalesJson = nlohmann::json;
 
-constexpr const char* kSchema = "qsim.scales/1";
+constexpr const char* kScalesSchema = "qsim.scales/1";
 
 // A value of the file, and where it is.
 class Field {
  public:
-  Field(const json& value, std::string place) : value_(value), place_(std::move(place)) {}
+  Field(const ScalesJson& value, std::string place) : value_(value), place_(std::move(place)) {}
 
   [[noreturn]] void demand(const std::string& expected) const {
-    std::string found = value_.dump(-1, ' ', true, json::error_handler_t::replace);
+    std::string found = value_.dump(-1, ' ', true, ScalesJson::error_handler_t::replace);
     if (found.size() > 40) found.replace(40, std::string::npos, "...");
     throw_bad_input(place_ + ": found " + found + " in a file of scales; expected " + expected);
   }
@@ -89,7 +89,7 @@ class Field {
     if (!value_.is_object()) demand("an object");
   }
 
-  const json& value_;
+  const ScalesJson& value_;
   std::string place_;
 };
 
@@ -111,18 +111,19 @@ quantize::GivenWeights weights_of(const Field& field) {
   return result;
 }
 
-json parsed(const std::filesystem::path& path) {
-  const std::string text = read_text_file(path);
-  if (is_nested_too_deep(text)) {
-    throw_bad_input(path.string() + ": has lists in lists beyond " + std::to_string(kMaxJsonDepth) +
-                    " levels; expected a file of scales, " + kSchema);
+ScalesJson parsed(const std::filesystem::path& path) {
+  const std::string text = formats::read_text_file(path);
+  if (formats::is_nested_too_deep(text)) {
+    throw_bad_input(path.string() + ": has lists in lists beyond " +
+                    std::to_string(formats::kMaxJsonDepth) +
+                    " levels; expected a file of scales, " + kScalesSchema);
   }
   try {
-    return json::parse(text);
-  } catch (const json::parse_error& error) {
+    return ScalesJson::parse(text);
+  } catch (const ScalesJson::parse_error& error) {
     throw_bad_input(path.string() + ": no JSON at byte " + std::to_string(error.byte) +
-                    "; expected a file of scales, " + kSchema);
-  } catch (const json::out_of_range&) {
+                    "; expected a file of scales, " + kScalesSchema);
+  } catch (const ScalesJson::out_of_range&) {
     throw_bad_input(path.string() +
                     ": has a number beyond float64; expected scales that are float32 numbers");
   }
@@ -131,11 +132,11 @@ json parsed(const std::filesystem::path& path) {
 }  // namespace
 
 quantize::GivenScales read_scales_file(const std::filesystem::path& path) {
-  const json document = parsed(path);
+  const ScalesJson document = parsed(path);
   const Field file(document, path.string());
   file.require_keys({"schema", "input", "tensors", "weights"});
-  if (file.at("schema").text() != kSchema) {
-    file.at("schema").demand("\"" + std::string(kSchema) + "\"");
+  if (file.at("schema").text() != kScalesSchema) {
+    file.at("schema").demand("\"" + std::string(kScalesSchema) + "\"");
   }
   quantize::GivenScales result;
   if (file.has("input")) result.input = quantization_of(file.at("input"));
@@ -165,4 +166,4 @@ bool has_unsigned_levels(const quantize::GivenScales& scales, const std::string&
   return is_unsigned.value_or(true);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -5,7 +5,7 @@
 
 #include "quantize/given_scales.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Throws Error (exit code 3) naming the file and the field, what was found and what is allowed.
 quantize::GivenScales read_scales_file(const std::filesystem::path& path);
@@ -13,4 +13,4 @@ quantize::GivenScales read_scales_file(const std::filesystem::path& path);
 // Whether its tensors are unsigned. Throws Error where some are and others are not.
 bool has_unsigned_levels(const quantize::GivenScales& scales, const std::string& file);
 
-}  // namespace qsim
+}  // namespace qsim::cli

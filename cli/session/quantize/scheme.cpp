@@ -14,7 +14,10 @@
 #include "formats/text/yaml.h"
 #include "quantize/layer_weights.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::choice_or;
+using formats::YamlNode;
 namespace {
 
 using quantize::ClippingRule;
@@ -128,8 +131,8 @@ void apply_entry(const YamlNode& entry, LayerScheme& scheme) {
   scheme.kind = static_cast<ScaleKind>(
       choice_or(entry, "scale_kind", kScaleKinds, static_cast<std::size_t>(scheme.kind)));
   scheme.weights.kind = scheme.kind;
-  scheme.activations.bits =
-      static_cast<int>(integer_or(entry, "activation_bits", 2, 8, scheme.activations.bits));
+  scheme.activations.bits = static_cast<int>(
+      formats::integer_or(entry, "activation_bits", 2, 8, scheme.activations.bits));
   scheme.symmetry = static_cast<Symmetry>(
       choice_or(entry, "symmetry", kSymmetries, static_cast<std::size_t>(scheme.symmetry)));
   scheme.clipping.rule = static_cast<ClippingRule>(
@@ -151,7 +154,7 @@ void apply_entry(const YamlNode& entry, LayerScheme& scheme) {
       (scheme.weights.levels.reduced ? 1U : 0U) + (scheme.activations.reduced ? 2U : 0U);
   set_reduced(choice_or(entry, "reduced_range", kReduced, reduced), scheme);
   scheme.weights.levels.bits =
-      static_cast<int>(integer_or(entry, "weight_bits", 1, 8, scheme.weights.levels.bits));
+      static_cast<int>(formats::integer_or(entry, "weight_bits", 1, 8, scheme.weights.levels.bits));
   scheme.weights.symmetry = static_cast<Symmetry>(choice_or(
       entry, "weight_symmetry", kSymmetries, static_cast<std::size_t>(scheme.weights.symmetry)));
   scheme.weights.log2 =
@@ -243,7 +246,7 @@ void require_effects(const YamlNode& entry, const std::vector<Matched>& layers, 
 
 void apply_file(const std::string& file, const Graph& graph, bool has_ranges,
                 quantize::Scheme& scheme) {
-  const YamlNode document = load_yaml(file);
+  const YamlNode document = formats::load_yaml(file);
   document.require_keys({"layers"});
   std::vector<std::string_view> names = {kInput};
   for (const Layer& layer : graph.layers) names.push_back(layer.name);
@@ -281,4 +284,4 @@ quantize::Scheme scheme_of_options(const QuantizeOptions& options, const Graph& 
   return scheme;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -5,10 +5,10 @@
 #include "core/network/graph.h"
 #include "quantize/quantizer.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Throws Error: exit code 2 for options, exit code 3 with file:line:column for a file of --layers
 // that is malformed, and for layers that the network does not have.
 quantize::Scheme scheme_of_options(const QuantizeOptions& options, const Graph& graph);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,13 +6,13 @@
 #include "cli/terminal/declarations.h"
 #include "report/conditions/condition.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // The conditions, with the results that they compare with: read before the work, so that a wrong
 // condition or file is an error before a long run.
 struct Conditions {
-  std::vector<Condition> list;
-  std::vector<ResultsFile> base;
+  std::vector<report::Condition> list;
+  std::vector<report::ResultsFile> base;
   bool is_auto = false;  // the run is of --dataflow auto
 };
 
@@ -25,6 +25,6 @@ std::vector<std::string> condition_files(const Words& texts);
 
 // Throws Error (exit code 6) where a condition is true. The run must have times; its point is that
 // of a profile with the same options.
-void require_conditions(const Conditions& conditions, const RunReport& report);
+void require_conditions(const Conditions& conditions, const report::RunReport& report);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -5,14 +5,14 @@
 #include "formats/files/files.h"
 #include "report/html/report_page.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostLibraryBytes = 1'500'000;
 
-std::optional<double> area_mm2(const RunReport& report) {
+std::optional<double> area_mm2(const report::RunReport& report) {
   if (!report.area || !report.area->um2) return std::nullopt;
   return total_mm2(report.area->cells, *report.area->um2);
 }
@@ -34,7 +34,7 @@ std::string chart_library() {
     throw_bad_input("--report: the chart library " + path.string() +
                     " is not there; `./dev build` gets it from PyPI");
   }
-  std::string library = read_text_file(path);
+  std::string library = formats::read_text_file(path);
   const bool is_library = library.find("vegaEmbed") != std::string::npos &&
                           library.find("</script") == std::string::npos &&
                           library.find("<!--") == std::string::npos;
@@ -54,20 +54,20 @@ void require_report_can_be_made(const std::string& file, std::string_view engine
   chart_library();
 }
 
-void write_report(Context& context, const std::string& file, const RunReport& report,
+void write_report(Context& context, const std::string& file, const report::RunReport& report,
                   const Program& program, const CommandTimes& times) {
-  if (!file.empty()) write_report(context, file, report, timeline_of(program, times));
+  if (!file.empty()) write_report(context, file, report, report::timeline_of(program, times));
 }
 
-void write_report(Context& context, const std::string& file, const RunReport& report,
-                  const Timeline& timeline) {
+void write_report(Context& context, const std::string& file, const report::RunReport& report,
+                  const report::Timeline& timeline) {
   if (file.empty()) return;
   context.progress("writing the report");
-  const PageRun run{.label = report.provenance.model,
-                    .report = &report,
-                    .timeline = &timeline,
-                    .area_mm2 = area_mm2(report)};
-  context.write_file(file, report_page({.runs = std::span(&run, 1)}, chart_library()));
+  const report::PageRun run{.label = report.provenance.model,
+                            .report = &report,
+                            .timeline = &timeline,
+                            .area_mm2 = area_mm2(report)};
+  context.write_file(file, report::report_page({.runs = std::span(&run, 1)}, chart_library()));
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

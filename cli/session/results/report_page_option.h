@@ -11,7 +11,7 @@
 #include "report/html/timeline.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Where the chart library is, or should be.
 std::filesystem::path chart_library_path();
@@ -27,10 +27,10 @@ std::string chart_library();
 void require_report_can_be_made(const std::string& file, std::string_view engine);
 
 // Writes the page of one run. `report` is complete; `times` are those of `program`.
-void write_report(Context& context, const std::string& file, const RunReport& report,
+void write_report(Context& context, const std::string& file, const report::RunReport& report,
                   const Program& program, const CommandTimes& times);
 // The same for a run whose timeline was put together by the caller.
-void write_report(Context& context, const std::string& file, const RunReport& report,
-                  const Timeline& timeline);
+void write_report(Context& context, const std::string& file, const report::RunReport& report,
+                  const report::Timeline& timeline);
 
-}  // namespace qsim
+}  // namespace qsim::cli

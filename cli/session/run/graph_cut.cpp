@@ -12,7 +12,7 @@
 #include "core/network/graph_order.h"
 #include "core/network/graph_shapes.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // Half-open range of graph layers.
@@ -161,4 +161,4 @@ Tensor cut_layers(Model& model, Tensor input, const std::string& pattern, Golden
   return input;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/inputs/model_source.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Cuts model.graph to the layers from the first to the last one whose name matches the shell
 // pattern, with the Flatten before them, and the ReLU and max-pool after them, that run fused with
@@ -15,4 +15,4 @@ namespace qsim {
 // more than one tensor from outside, or has an output that is not its last layer's.
 Tensor cut_layers(Model& model, Tensor input, const std::string& pattern, GoldenSelection* golden);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 #include "cli/session/run/graph_cut.h"
 #include "cli/session/run/provenance.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 Network import_network(Context& context, const ImportRequest& request, const ArchConfig& config,
                        GoldenSelection& golden) {
@@ -36,4 +36,4 @@ Network import_network(Context& context, const ImportRequest& request, const Arc
   return network;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -13,17 +13,17 @@
 #include "core/machine/arch_config.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct Network {
   std::string model;  // as the user named it
   Graph graph;
   std::optional<Graph> unsnapped;   // with --snap: the graph before
-  CompileOptions asked;             // how it is compiled
+  compiler::CompileOptions asked;   // how it is compiled
   OutputForm output;                // of the graph; stays when the compiler takes the graph
   Tensor input;                     // NHWC in the graph's input dtype; zeros when no data is wanted
   std::vector<std::string> labels;  // of the output's classes; may be empty
-  Provenance provenance;
+  report::Provenance provenance;
 };
 
 // What is asked of the import.
@@ -41,4 +41,4 @@ struct ImportRequest {
 Network import_network(Context& context, const ImportRequest& request, const ArchConfig& config,
                        GoldenSelection& golden);
 
-}  // namespace qsim
+}  // namespace qsim::cli

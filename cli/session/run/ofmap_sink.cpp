@@ -2,7 +2,7 @@
 
 #include "cli/terminal/context.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 OfmapSink::OfmapSink(const Program& program, std::vector<Tensor>& golden, bool compares, bool dumps)
     : program_(program),
@@ -28,9 +28,9 @@ void OfmapSink::take_golden(std::size_t layer, std::span<const std::byte> dram) 
   if (dumps_) golden_[graph_layer] = unpack(program_layer.ofmap, dram);
 }
 
-std::optional<Comparison> OfmapSink::comparison() const {
+std::optional<report::Comparison> OfmapSink::comparison() const {
   if (!compares_) return std::nullopt;
   return comparison_.result();
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,7 +8,7 @@
 
 #include "report/tensor_comparison.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 class OfmapSink {
  public:
@@ -22,7 +22,7 @@ class OfmapSink {
 
   // The result, after the run. Absent where nothing was to be compared; throws InternalError for a
   // layer that was not handed over.
-  std::optional<Comparison> comparison() const;
+  std::optional<report::Comparison> comparison() const;
   // The last program layer's ofmap; absent before it was handed over.
   const std::optional<Tensor>& last() const { return last_; }
   double seconds() const { return seconds_; }  // spent in take()
@@ -34,9 +34,9 @@ class OfmapSink {
   std::vector<Tensor>& golden_;
   bool compares_;
   bool dumps_;
-  OfmapComparison comparison_;
+  report::OfmapComparison comparison_;
   std::optional<Tensor> last_;
   double seconds_ = 0;
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

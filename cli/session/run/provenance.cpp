@@ -4,12 +4,12 @@
 #include "cli/session/inputs/file_hash.h"
 #include "cli/session/inputs/shipped_files.h"
 
-namespace qsim {
+namespace qsim::cli {
 
-Provenance provenance_of(const std::vector<std::string>& argv, const NetworkRequest& request,
-                         std::uint64_t seed, const Model& model, const ModelInput& input,
-                         bool wants_hashes) {
-  Provenance provenance;
+report::Provenance provenance_of(const std::vector<std::string>& argv,
+                                 const NetworkRequest& request, std::uint64_t seed,
+                                 const Model& model, const ModelInput& input, bool wants_hashes) {
+  report::Provenance provenance;
   provenance.version = build_version();
   provenance.commit = build_commit();
   provenance.argv = argv;
@@ -25,4 +25,4 @@ Provenance provenance_of(const std::vector<std::string>& argv, const NetworkRequ
   return provenance;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,14 +8,14 @@
 #include "cli/session/inputs/model_source.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Version, commit and names; where a report wants them, also hashes of the files that were
 // read (file_hash.h; "" for what is not a file). Made in the import phase, so that a change to a
 // file during a long run neither ends the run nor changes what the run says of itself. Throws Error
 // when a file was written to while it was read.
-Provenance provenance_of(const std::vector<std::string>& argv, const NetworkRequest& request,
-                         std::uint64_t seed, const Model& model, const ModelInput& input,
-                         bool wants_hashes);
+report::Provenance provenance_of(const std::vector<std::string>& argv,
+                                 const NetworkRequest& request, std::uint64_t seed,
+                                 const Model& model, const ModelInput& input, bool wants_hashes);
 
-}  // namespace qsim
+}  // namespace qsim::cli

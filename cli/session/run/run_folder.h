@@ -9,7 +9,7 @@
 #include "cli/terminal/context.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Makes the folders that the options name (Context::make_folder). Throws Error for one that holds
 // vectors.
@@ -18,7 +18,7 @@ void make_output_folders(Context& context, const RunCommandOptions& options);
 // --out: config.yaml (resolved), run.json, layers.csv; with data also output.npy (the model's
 // output in its own layout and dtype) and output_q.npy (the same before any dequantize). `last` is
 // the last program layer's ofmap, absent without data.
-void keep_run(Context& context, const RunCommandOptions& options, const RunReport& report,
+void keep_run(Context& context, const RunCommandOptions& options, const report::RunReport& report,
               const OutputForm& output, const std::optional<Tensor>& last);
 
 // --dump-layers: throws Error where the graph is too large for a layer trace.
@@ -29,4 +29,4 @@ void require_dump_fits(const RunCommandOptions& options, const Graph& graph);
 void dump_layers(Context& context, const RunCommandOptions& options, const Graph& graph,
                  const Tensor& input, const std::vector<Tensor>& tensors);
 
-}  // namespace qsim
+}  // namespace qsim::cli

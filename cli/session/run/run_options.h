@@ -12,7 +12,7 @@
 #include "cli/terminal/usage_error.h"
 #include "formats/traces/layer_trace.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct RunCommandOptions : ConfigOption,
                            NetworkOptions,
@@ -70,7 +70,7 @@ inline void declare_run(Declarations& declared, RunCommandOptions& options) {
       "--out", options.out, is_run_file,
       "write config.yaml, run.json, layers.csv, output.npy and output_q.npy to this folder");
   declared.output_folder(
-      "--dump-layers", options.dump_layers, is_layer_trace_file,
+      "--dump-layers", options.dump_layers, formats::is_layer_trace_file,
       "write a layer trace to this folder: the engine's ofmaps, and golden's for graph "
       "layers that run fused inside another");
   declare_reported_energy(declared, options);
@@ -94,4 +94,4 @@ inline NeedOf need_of(const RunCommandOptions& options) {
                       .frees_ofmaps = engine_row(options.engine).frees_ofmaps});
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

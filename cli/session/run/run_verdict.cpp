@@ -9,43 +9,43 @@
 #include "report/json_printer.h"
 #include "report/table_printer.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr std::size_t kTopClasses = 5;
 
 // The most likely classes of the first picture; none where the output is not a vector of classes,
 // or where the last ofmap is a picture that the host flattens.
-std::vector<OutputClass> classes_of(const Tensor& last, const Network& network) {
+std::vector<report::OutputClass> classes_of(const Tensor& last, const Network& network) {
   const OutputForm& output = network.output;
   if (!has_classes(output) || last.shape != output.value.shape.nhwc()) return {};
   return best_classes(last, output, 0, network.labels, kTopClasses);
 }
 
-std::optional<VerifySummary> summary_of(const FinishedRun& run) {
-  const std::optional<Comparison> comparison = run.sink.comparison();
+std::optional<report::VerifySummary> summary_of(const FinishedRun& run) {
+  const std::optional<report::Comparison> comparison = run.sink.comparison();
   if (!comparison) return std::nullopt;
-  return VerifySummary{run.golden, *comparison};
+  return report::VerifySummary{run.golden, *comparison};
 }
 
-void print(const RunReport& report, Context& context) {
+void print(const report::RunReport& report, Context& context) {
   std::ostringstream text;
-  print_run(report, text);
-  context.print_json(run_json(report));
+  report::print_run(report, text);
+  context.print_json(report::run_json(report));
   context.print(text.str());
 }
 
 }  // namespace
 
 ExitCode finish_report(Context& context, const RunCommandOptions& options,
-                       const RunReport& report) {
+                       const report::RunReport& report) {
   keep_run(context, options, report, {}, std::nullopt);
   print(report, context);
   const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
   return differs ? ExitCode::kMismatch : ExitCode::kOk;
 }
 
-ExitCode finish_run(Context& context, const RunCommandOptions& options, RunReport& report,
+ExitCode finish_run(Context& context, const RunCommandOptions& options, report::RunReport& report,
                     const FinishedRun& run) {
   const std::optional<Tensor>& last = run.sink.last();
   report.verify = summary_of(run);
@@ -60,4 +60,4 @@ ExitCode finish_run(Context& context, const RunCommandOptions& options, RunRepor
   return ExitCode::kOk;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -11,7 +11,7 @@
 #include "cli/terminal/context.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct FinishedRun {
   const Network& network;              // without its graph, which the compiler has
@@ -27,11 +27,12 @@ struct FinishedRun {
 // --out, --dump-layers, --report, --json, the tables. kMismatch when a value of an ofmap differs,
 // kOk otherwise. Throws Error when something cannot be written, and for a trace window after the
 // run.
-ExitCode finish_run(Context& context, const RunCommandOptions& options, RunReport& report,
+ExitCode finish_run(Context& context, const RunCommandOptions& options, report::RunReport& report,
                     const FinishedRun& run);
 
 // The same for a report that has everything, of networks without one output: writes --out, --json
 // and the tables.
-ExitCode finish_report(Context& context, const RunCommandOptions& options, const RunReport& report);
+ExitCode finish_report(Context& context, const RunCommandOptions& options,
+                       const report::RunReport& report);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -4,7 +4,7 @@
 #include "cli/session/traces/trace_guard.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 RunResult run_on(Engine& engine, const Program& program, const Tensor& input, OfmapSink& sink,
@@ -20,10 +20,10 @@ RunResult run_on(Engine& engine, const Program& program, const Tensor& input, Of
 RunResult set_up_and_run(const Program& program, const Tensor& input, OfmapSink& sink,
                          Context& context, const RunCommandOptions& options) {
   EngineSettings settings = engine_settings(context, options);
-  std::unique_ptr<FileReplacement> trace;
+  std::unique_ptr<formats::FileReplacement> trace;
   std::optional<TraceGuard> guard;
   if (settings.trace) {
-    trace = context.begin_file(options.trace, FileReplacement::Writer::kAnother);
+    trace = context.begin_file(options.trace, formats::FileReplacement::Writer::kAnother);
     guard.emplace(*trace);
     settings.trace->path = trace->temporary();
   }
@@ -33,8 +33,8 @@ RunResult set_up_and_run(const Program& program, const Tensor& input, OfmapSink&
                                       ", which computes data and no times");
   }
   prepare_engine(options.engine, program.arch, settings);
-  context.progress("simulating " + with_thousands(program.command_count()) + " commands with " +
-                   options.engine);
+  context.progress("simulating " + report::with_thousands(program.command_count()) +
+                   " commands with " + options.engine);
   RunResult result = run_on(*engine, program, input, sink, options);
   engine.reset();  // ends the trace
   if (trace) {
@@ -58,7 +58,8 @@ EngineSettings engine_settings(Context& context, const RunCommandOptions& option
 }
 
 RunResult simulate(const Program& program, const Tensor& input, OfmapSink& sink,
-                   PhaseSeconds& phases, Context& context, const RunCommandOptions& options) {
+                   report::PhaseSeconds& phases, Context& context,
+                   const RunCommandOptions& options) {
   const double before = sink.seconds();
   RunResult result = timed(phases.simulate,
                            [&] { return set_up_and_run(program, input, sink, context, options); });
@@ -68,4 +69,4 @@ RunResult simulate(const Program& program, const Tensor& input, OfmapSink& sink,
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

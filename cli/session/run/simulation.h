@@ -8,7 +8,7 @@
 #include "core/machine/engine.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What the options and the context say to an engine. `context` must outlive it.
 EngineSettings engine_settings(Context& context, const RunCommandOptions& options);
@@ -17,6 +17,7 @@ EngineSettings engine_settings(Context& context, const RunCommandOptions& option
 // Adds to phases.compare the seconds that `sink` takes, and to phases.simulate all others. Throws
 // Error also for options that leave the engine nothing to do.
 RunResult simulate(const Program& program, const Tensor& input, OfmapSink& sink,
-                   PhaseSeconds& phases, Context& context, const RunCommandOptions& options);
+                   report::PhaseSeconds& phases, Context& context,
+                   const RunCommandOptions& options);
 
-}  // namespace qsim
+}  // namespace qsim::cli

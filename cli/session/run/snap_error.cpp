@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 std::int32_t level_at(const Tensor& tensor, std::size_t index) {
@@ -11,8 +11,9 @@ std::int32_t level_at(const Tensor& tensor, std::size_t index) {
   return tensor.as<std::int8_t>()[index];
 }
 
-SnapDifference difference_of(const Tensor& found, const Tensor& expected, const Value& value) {
-  SnapDifference result;
+report::SnapDifference difference_of(const Tensor& found, const Tensor& expected,
+                                     const Value& value) {
+  report::SnapDifference result;
   result.values = expected.elems();
   std::int64_t largest = 0;
   std::int64_t sum = 0;
@@ -40,12 +41,12 @@ std::size_t best_class(const Tensor& output, std::size_t picture, std::size_t cl
 
 }  // namespace
 
-SnapError snap_error(const Graph& snapped, const Graph& unsnapped, const Tensor& input,
-                     GoldenSelection& golden) {
+report::SnapError snap_error(const Graph& snapped, const Graph& unsnapped, const Tensor& input,
+                             GoldenSelection& golden) {
   const std::vector<bool> all(unsnapped.layers.size(), true);
   const std::vector<Tensor> expected = golden.run_once(unsnapped, input, all);
   const std::vector<Tensor> found = golden.run_once(snapped, input, all);
-  SnapError error;
+  report::SnapError error;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     error.layers.push_back(difference_of(found[i], expected[i], unsnapped.output_of(i)));
     error.layers.back().layer = unsnapped.layers[i].name;
@@ -63,4 +64,4 @@ SnapError snap_error(const Graph& snapped, const Graph& unsnapped, const Tensor&
   return error;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

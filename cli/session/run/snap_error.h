@@ -4,10 +4,10 @@
 #include "cli/session/engines/golden_backend.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Runs both on `input` (NHWC in the input's dtype). The graphs have the same layers and tensors.
-SnapError snap_error(const Graph& snapped, const Graph& unsnapped, const Tensor& input,
-                     GoldenSelection& golden);
+report::SnapError snap_error(const Graph& snapped, const Graph& unsnapped, const Tensor& input,
+                             GoldenSelection& golden);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -14,7 +14,11 @@
 #include "report/run_sum.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using report::require_conditions;
+using report::RunReport;
+using report::Timeline;
 namespace {
 
 // One engine for all layers: SystemC elaborates once a process.
@@ -37,7 +41,7 @@ class LayerRunner {
   // earlier one has the same times.
   void run(std::size_t layer, const std::optional<EnergyTable>& energy_table, RunReport& sum,
            std::vector<LayerMapping>& mappings) {
-    const std::size_t first = first_alike(run_.source.topology, layer);
+    const std::size_t first = formats::first_alike(run_.source.topology, layer);
     const auto known = done_.find(first);
     if (known != done_.end()) {
       Done again = known->second;
@@ -45,11 +49,11 @@ class LayerRunner {
       again.report.wall_seconds = 0;
       again.mapping.layer = again.report.layers.front().name;
       mappings.push_back(std::move(again.mapping));
-      return add_run(sum, again.report);
+      return report::add_run(sum, again.report);
     }
     const Done done = run_layer(layer, energy_table, sum);
     mappings.push_back(done.mapping);
-    add_run(sum, done.report);
+    report::add_run(sum, done.report);
     if (may_repeat()) done_.emplace(layer, done);
   }
 
@@ -57,7 +61,7 @@ class LayerRunner {
   const Timeline& timeline() const { return timeline_; }
 
   // The searches of all layers; layers of one kind are searched once.
-  const CompileOptions& searched() const { return searched_; }
+  const compiler::CompileOptions& searched() const { return searched_; }
 
  private:
   // A layer's program has one layer.
@@ -73,15 +77,16 @@ class LayerRunner {
 
   Done run_layer(std::size_t layer, const std::optional<EnergyTable>& energy_table,
                  RunReport& sum) {
-    PhaseSeconds& phases = sum.phases;
+    report::PhaseSeconds& phases = sum.phases;
     Model model =
         timed(phases.import, [&] { return layer_model(run_.source, layer, request_.tensors); });
-    CompileOptions asked = compile_options(run_.context, request_, options_, run_.config,
-                                           model.graph, &run_.source.file);
+    compiler::CompileOptions asked = compile_options(run_.context, request_, options_, run_.config,
+                                                     model.graph, &run_.source.file);
     asked.known = searched_.known;
     require_memory_for(model.name, model.graph, run_.config, need_, asked);
-    Compilation compilation = timed(
-        phases.compile, [&] { return Compilation(std::move(model.graph), run_.config, asked); });
+    compiler::Compilation compilation = timed(phases.compile, [&] {
+      return compiler::Compilation(std::move(model.graph), run_.config, asked);
+    });
     const std::vector<LayerMapping> chosen = compilation.mappings();
     const std::vector<LayerBounds> bounds = compilation.bounds();
     std::vector<Tensor> expected =
@@ -93,25 +98,26 @@ class LayerRunner {
     RunReport part;
     part.engine = options_.engine;
     const RunResult result = simulate_layer(program, *model.own_input, sink, phases);
-    add_layers(part, program, result);
+    report::add_layers(part, program, result);
     if (!options_.report.empty()) {
-      append(timeline_, timeline_of(program, result.times),
-             static_cast<std::uint32_t>(sum.layers.size()));
+      report::append(timeline_, report::timeline_of(program, result.times),
+                     static_cast<std::uint32_t>(sum.layers.size()));
     }
-    add_mappings(part, chosen);
-    add_bounds(part, bounds);
-    if (energy_table) add_energy(part, program, *energy_table);
+    report::add_mappings(part, chosen);
+    report::add_bounds(part, bounds);
+    if (energy_table) report::add_energy(part, program, *energy_table);
     add_comparison(sum, sink);
     return {std::move(part), chosen.front()};
   }
 
-  std::vector<Tensor> golden_tensors(const Compilation& compilation, const Tensor& input) {
+  std::vector<Tensor> golden_tensors(const compiler::Compilation& compilation,
+                                     const Tensor& input) {
     if (!options_.wants_golden()) return {};
     return golden_.run_once(compilation.graph(), input, compilation.ofmap_layers());
   }
 
   RunResult simulate_layer(const Program& program, const Tensor& input, OfmapSink& sink,
-                           PhaseSeconds& phases) {
+                           report::PhaseSeconds& phases) {
     const auto take = [&sink](std::size_t layer, std::span<const std::byte> dram) {
       sink.take(layer, dram);
     };
@@ -126,10 +132,10 @@ class LayerRunner {
   }
 
   void add_comparison(RunReport& sum, const OfmapSink& sink) const {
-    const std::optional<Comparison> comparison = sink.comparison();
+    const std::optional<report::Comparison> comparison = sink.comparison();
     if (!comparison) return;
-    if (!sum.verify) sum.verify = VerifySummary{golden_.name(), {}};
-    Comparison& all = sum.verify->comparison;
+    if (!sum.verify) sum.verify = report::VerifySummary{golden_.name(), {}};
+    report::Comparison& all = sum.verify->comparison;
     all.layers.insert(all.layers.end(), comparison->layers.begin(), comparison->layers.end());
     if (!all.first) all.first = comparison->first;
     sum.verify->golden = golden_.name();
@@ -143,8 +149,8 @@ class LayerRunner {
   GoldenSelection& golden_;
   std::unique_ptr<Engine> engine_;
   Timeline timeline_;
-  CompileOptions searched_;           // its searches are those of all layers
-  std::map<std::size_t, Done> done_;  // by the first layer of its sizes
+  compiler::CompileOptions searched_;  // its searches are those of all layers
+  std::map<std::size_t, Done> done_;   // by the first layer of its sizes
 };
 
 }  // namespace
@@ -156,11 +162,12 @@ RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& e
   LayerRunner runner(run, golden);
   const std::size_t layers = run.source.topology.layers.size();
   for (std::size_t i = 0; i < layers; ++i) {
-    run.context.progress("layer " + with_thousands(i + 1) + " of " + with_thousands(layers) +
-                         ", '" + run.source.topology.layers[i].name + "'");
+    run.context.progress("layer " + report::with_thousands(i + 1) + " of " +
+                         report::with_thousands(layers) + ", '" +
+                         run.source.topology.layers[i].name + "'");
     runner.run(i, energy_table, sum, mappings);
   }
-  if (energy_table) sum_energy(sum, *energy_table);
+  if (energy_table) report::sum_energy(sum, *energy_table);
   note_ended_searches(run.context, runner.searched());
   timeline = runner.timeline();
   return sum;
@@ -179,8 +186,8 @@ ExitCode run_topology(const TopologyRun& run, GoldenSelection& golden,
   Model named;  // what provenance says of the model
   named.name = source.name;
   named.path = source.path;
-  const Provenance provenance = provenance_of(context.argv(), request, options.seed, named, {},
-                                              options.wants_hashes(context.has_json()));
+  const report::Provenance provenance = provenance_of(context.argv(), request, options.seed, named,
+                                                      {}, options.wants_hashes(context.has_json()));
   std::vector<LayerMapping> mappings;
   Timeline timeline;
   RunReport report = run_layers(run, energy_table, golden, mappings, timeline);
@@ -195,4 +202,4 @@ ExitCode run_topology(const TopologyRun& run, GoldenSelection& golden,
   return code;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -12,7 +12,7 @@
 #include "report/html/timeline.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What is common to the layers of a topology. `context` and `options` must outlive it.
 struct TopologyRun {
@@ -28,8 +28,8 @@ ExitCode run_topology(const TopologyRun& run, GoldenSelection& golden,
 
 // Runs every layer on the engine that the options name. The report has everything but provenance.
 // `timeline` becomes that of all layers, with --report.
-RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& energy_table,
-                     GoldenSelection& golden, std::vector<LayerMapping>& mappings,
-                     Timeline& timeline);
+report::RunReport run_layers(const TopologyRun& run, const std::optional<EnergyTable>& energy_table,
+                             GoldenSelection& golden, std::vector<LayerMapping>& mappings,
+                             report::Timeline& timeline);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -10,10 +10,11 @@
 #include "golden/common/thread_team.h"
 #include "golden/graph/cpu/graph_executor.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
-constexpr std::int64_t kBatch = 25;  // the activations of so many pictures stay in the caches
+constexpr std::int64_t kPicturesInCaches =
+    25;  // the activations of so many pictures stay in the caches
 
 template <typename Number>
 std::ptrdiff_t best_of(std::span<const Number> scores) {
@@ -49,7 +50,7 @@ Graph with_batch(Graph graph, std::int64_t batch) {
 // All outputs of the graph, in the order of the pictures.
 Tensor run_all(const Graph& graph, const Tensor& pictures, golden::ThreadTeam& team) {
   const std::int64_t count = pictures.shape[0];
-  const std::int64_t batch = std::min(kBatch, count);
+  const std::int64_t batch = std::min(kPicturesInCaches, count);
   const Graph of_batch = with_batch(graph, batch);
   const golden::GraphExecutor executor(of_batch, {.keep_every_layer = false});
   Value output = graph.output_value();
@@ -86,8 +87,8 @@ Tensor run_all(const Graph& graph, const golden::RealExecutorOptions& options,
   const golden::RealExecutor executor(graph, options);
   auto to = outputs.bytes.begin();
   Tensor part;
-  for (std::int64_t first = 0; first < all; first += kBatch) {
-    copy_part(pictures, first, std::min(kBatch, all - first), part);
+  for (std::int64_t first = 0; first < all; first += kPicturesInCaches) {
+    copy_part(pictures, first, std::min(kPicturesInCaches, all - first), part);
     const Tensor last = executor.run(part, team);
     to = std::copy(last.bytes.begin(), last.bytes.end(), to);
   }
@@ -154,7 +155,7 @@ SchemeResult judge(const QuantizedNetwork& network, const Judges& judges,
                        ? right_ones(levels.as<std::uint8_t>(), judges.labels)
                        : right_ones(levels.as<std::int8_t>(), judges.labels);
   result.sqnr_db = sqnr_db(judges.outputs.as<float>(), levels, graph.output_value());
-  Sha1 sha1;
+  formats::Sha1 sha1;
   sha1.add(levels.bytes);
   result.outputs = sha1.finish();
   return result;
@@ -176,10 +177,10 @@ SchemeResult judge(const Graph& graph, const golden::RealExecutorOptions& option
     noise += apart * apart;
   }
   result.sqnr_db = 10 * std::log10(power / noise);
-  Sha1 sha1;
+  formats::Sha1 sha1;
   sha1.add(outputs.bytes);
   result.outputs = sha1.finish();
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -12,7 +12,7 @@
 #include "core/network/quantized_network.h"
 #include "golden/graph/real/real_executor.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct SchemeResult {
   std::int64_t correct = 0;
@@ -44,4 +44,4 @@ SchemeResult judge(const QuantizedNetwork& network, const Judges& judges, golden
 SchemeResult judge(const Graph& graph, const golden::RealExecutorOptions& options,
                    const Judges& judges, golden::ThreadTeam& team);
 
-}  // namespace qsim
+}  // namespace qsim::cli

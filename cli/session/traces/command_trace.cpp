@@ -6,7 +6,7 @@
 #include "report/perfetto/run_trace.h"
 #include "report/text_table.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr const char* kOption = "--trace-layers";
@@ -30,11 +30,12 @@ std::size_t end_of_first(const Graph& graph, std::string_view text) {
   return text.find(kTo);
 }
 
-CycleWindow asked_window(const TraceOptions& options, const Program& program,
-                         const CommandTimes& times, const std::optional<LayerRange>& layers) {
+report::CycleWindow asked_window(const TraceOptions& options, const Program& program,
+                                 const CommandTimes& times,
+                                 const std::optional<LayerRange>& layers) {
   if (layers) {
-    return window_of_layers(program, times, program_layer_of(layers->first, program),
-                            program_layer_of(layers->last, program));
+    return report::window_of_layers(program, times, program_layer_of(layers->first, program),
+                                    program_layer_of(layers->last, program));
   }
   const TraceWindow window = trace_window(options);
   return {window.first, window.last};
@@ -66,19 +67,19 @@ void write_command_trace(Context& context, const TraceOptions& options, const st
                          const std::string& model, const Program& program, const RunResult& result,
                          const std::optional<LayerRange>& layers) {
   if (trace_kind(options) != TraceKind::kCommands) return;
-  const RunAccount run = account(program, result.times);
+  const report::RunAccount run = report::account(program, result.times);
   const std::string name = printable(model + " on " + program.arch.name + ", " + engine);
-  const std::string description = with_thousands(run.total_cycles) +
+  const std::string description = report::with_thousands(run.total_cycles) +
                                   " cycles; 1 ns of the trace is 1 cycle, of " +
                                   std::to_string(program.arch.clock_mhz) + " MHz";
-  const std::unique_ptr<FileReplacement> file =
-      context.begin_file(options.trace, FileReplacement::Writer::kOwn);
-  TraceWriter writer([&file](std::string_view bytes) { file->append(bytes); });
-  trace_run({name, description, program, result.times, run},
-            asked_window(options, program, result.times, layers), writer);
+  const std::unique_ptr<formats::FileReplacement> file =
+      context.begin_file(options.trace, formats::FileReplacement::Writer::kOwn);
+  report::TraceWriter writer([&file](std::string_view bytes) { file->append(bytes); });
+  report::trace_run({name, description, program, result.times, run},
+                    asked_window(options, program, result.times, layers), writer);
   writer.finish();
   file->sync();
   context.keep_file(*file);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

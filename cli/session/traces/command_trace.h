@@ -10,7 +10,7 @@
 #include "core/machine/engine.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Layers of a graph, by number, both included.
 struct LayerRange {
@@ -29,4 +29,4 @@ void write_command_trace(Context& context, const TraceOptions& options, const st
                          const std::string& model, const Program& program, const RunResult& result,
                          const std::optional<LayerRange>& layers);
 
-}  // namespace qsim
+}  // namespace qsim::cli

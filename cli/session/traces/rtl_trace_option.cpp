@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "formats/files/files.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // A block of an FST file: a byte that says its type, eight that say how long it is without the
@@ -13,12 +13,12 @@ constexpr unsigned kFstHeader = 0;
 constexpr unsigned kFstGeometry = 3;
 
 bool is_whole_fst(const std::filesystem::path& path) {
-  const std::int64_t bytes = file_bytes(path);
+  const std::int64_t bytes = formats::file_bytes(path);
   bool has_header = false;
   bool has_geometry = false;
   std::int64_t at = 0;
   while (at + kFstBlockStart <= bytes) {
-    const std::vector<std::byte> start = read_file_range(path, at, kFstBlockStart);
+    const std::vector<std::byte> start = formats::read_file_range(path, at, kFstBlockStart);
     std::uint64_t length = 0;
     for (std::size_t i = 1; i < start.size(); ++i) {
       length = length << 8 | std::to_integer<std::uint64_t>(start[i]);
@@ -33,10 +33,10 @@ bool is_whole_fst(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::optional<RtlTrace> rtl_trace_option(const TraceOptions& options) {
+std::optional<rtl::RtlTrace> rtl_trace_option(const TraceOptions& options) {
   if (trace_kind(options) != TraceKind::kSignals) return std::nullopt;
   const TraceWindow window = trace_window(options);
-  return RtlTrace{options.trace, window.first, window.last};
+  return rtl::RtlTrace{options.trace, window.first, window.last};
 }
 
 void require_window_in_run(const TraceOptions& options, std::uint64_t cycles) {
@@ -52,4 +52,4 @@ void require_whole_fst(const std::filesystem::path& path, const std::filesystem:
                   ": cannot be written: the trace is incomplete; is the disk full?");
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

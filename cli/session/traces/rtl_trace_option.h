@@ -8,10 +8,10 @@
 #include "cli/session/traces/trace_options.h"
 #include "rtl/engine/rtl_engine.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // Absent without a --trace of signals. Throws as trace_window() does.
-std::optional<RtlTrace> rtl_trace_option(const TraceOptions& options);
+std::optional<rtl::RtlTrace> rtl_trace_option(const TraceOptions& options);
 
 // For the end of a run that took `cycles`: throws Error (exit code 3) when the window that was
 // asked for begins after it, so that the trace holds nothing of the run.
@@ -22,4 +22,4 @@ void require_window_in_run(const TraceOptions& options, std::uint64_t cycles);
 // are written at the end are among them.
 void require_whole_fst(const std::filesystem::path& path, const std::filesystem::path& target);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "core/base/printable.h"
 #include "formats/files/temporary_files.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // For the handler, which can be given nothing and may take no memory.
@@ -34,10 +34,10 @@ void on_bus_error(int) {
 
 }  // namespace
 
-TraceGuard::TraceGuard(const FileReplacement& trace) {
+TraceGuard::TraceGuard(const formats::FileReplacement& trace) {
   const std::filesystem::path& temporary = trace.temporary();
-  guarded = new Guarded{temporary, with_suffix(temporary, kHierarchySuffix),
-                        with_suffix(temporary, kLockSuffix),
+  guarded = new Guarded{temporary, formats::with_suffix(temporary, formats::kHierarchySuffix),
+                        formats::with_suffix(temporary, formats::kLockSuffix),
                         "qsim: error: " + printable(trace.target().string()) +
                             ": cannot be written: the trace is incomplete; is the disk full?\n"};
   struct sigaction action {};
@@ -51,4 +51,4 @@ TraceGuard::~TraceGuard() {
   guarded = nullptr;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -5,16 +5,16 @@
 
 #include "formats/files/file_replacement.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // While it lives, SIGBUS says what happened, removes the unfinished files and ends the process with
 // exit code 3. One at a time.
 class TraceGuard {
  public:
-  explicit TraceGuard(const FileReplacement& trace);
+  explicit TraceGuard(const formats::FileReplacement& trace);
   ~TraceGuard();
   TraceGuard(const TraceGuard&) = delete;
   TraceGuard& operator=(const TraceGuard&) = delete;
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 #include "cli/terminal/decimal_number.h"
 #include "cli/terminal/usage_error.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 bool parse_cycle(std::string_view text, std::uint64_t& cycle) {
@@ -62,4 +62,4 @@ void check_trace(const TraceOptions& options, const std::string& engine) {
   trace_window(options);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

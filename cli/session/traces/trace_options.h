@@ -8,7 +8,7 @@
 
 #include "cli/terminal/declarations.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct TraceOptions {
   std::string trace;         // a file of commands or signals; "" for none
@@ -51,4 +51,4 @@ TraceWindow trace_window(const TraceOptions& options);
 // Throws Error (exit code 2) for options of traces that do not go together, or with the engine.
 void check_trace(const TraceOptions& options, const std::string& engine);
 
-}  // namespace qsim
+}  // namespace qsim::cli

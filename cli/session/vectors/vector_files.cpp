@@ -7,7 +7,7 @@
 #include "formats/traces/npy.h"
 #include "rtl/engine/rtl_parameters.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 constexpr char kDigits[] = "0123456789abcdef";
@@ -192,7 +192,7 @@ void add_header(VectorFolder& folder, const Program& program, const Vectors& vec
   const auto add = [&](const std::string& name, std::uint64_t value) {
     text += "localparam longint unsigned " + name + " = 64'd" + std::to_string(value) + ";\n";
   };
-  for (const std::string& parameter : rtl_parameter_texts(rtl_parameters(program.arch))) {
+  for (const std::string& parameter : rtl::rtl_parameter_texts(rtl::rtl_parameters(program.arch))) {
     text += "localparam int unsigned " + parameter.substr(0, parameter.find('=')) + " = " +
             parameter.substr(parameter.find('=') + 1) + ";\n";
   }
@@ -208,4 +208,4 @@ void add_header(VectorFolder& folder, const Program& program, const Vectors& vec
                   text + ";\n");
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

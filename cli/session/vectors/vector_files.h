@@ -11,7 +11,7 @@
 #include "cli/terminal/context.h"
 #include "core/machine/isa/command_codec.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // A row of the manifest.
 struct VectorFile {
@@ -58,4 +58,4 @@ void add_ofmaps(VectorFolder& folder, const Program& program, const Vectors& vec
 // What a test bench needs as numbers: parameters, sizes, latency, semaphores.
 void add_header(VectorFolder& folder, const Program& program, const Vectors& vectors);
 
-}  // namespace qsim
+}  // namespace qsim::cli

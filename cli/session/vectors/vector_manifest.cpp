@@ -5,12 +5,12 @@
 #include "report/json_text.h"
 #include "rtl/engine/rtl_parameters.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json provenance_json(const Provenance& p) {
+Json provenance_json(const report::Provenance& p) {
   return {{"version", p.version}, {"commit", p.commit},
           {"argv", p.argv},       {"seed", p.seed},
           {"config", p.config},   {"config_hash", p.config_hash},
@@ -34,7 +34,7 @@ Json config_json(const ArchConfig& config) {
 
 Json parameters_json(const ArchConfig& config) {
   Json json = Json::object();
-  for (const std::string& text : rtl_parameter_texts(rtl_parameters(config))) {
+  for (const std::string& text : rtl::rtl_parameter_texts(rtl::rtl_parameters(config))) {
     const std::size_t equals = text.find('=');
     json[text.substr(0, equals)] = std::stoll(text.substr(equals + 1));
   }
@@ -88,7 +88,7 @@ Json files_json(const std::vector<VectorFile>& files) {
 
 }  // namespace
 
-std::string manifest_json(const Provenance& provenance, const Program& program,
+std::string manifest_json(const report::Provenance& provenance, const Program& program,
                           const Vectors& vectors, const std::vector<VectorFile>& files) {
   Json json = {
       {"schema", "qsim.vectors/1"},           {"provenance", provenance_json(provenance)},
@@ -102,7 +102,7 @@ std::string manifest_json(const Provenance& provenance, const Program& program,
   for (const Semaphore& semaphore : program.semaphores) {
     json["semaphores"].push_back({{"name", semaphore.name}, {"initial", semaphore.initial}});
   }
-  return json_text(json);
+  return report::json_text(json);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

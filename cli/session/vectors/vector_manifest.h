@@ -4,10 +4,10 @@
 #include "cli/session/vectors/vector_files.h"
 #include "report/run_report.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // {"schema": "qsim.vectors/1", ...}; docs/guide/verify_your_rtl.md describes it.
-std::string manifest_json(const Provenance& provenance, const Program& program,
+std::string manifest_json(const report::Provenance& provenance, const Program& program,
                           const Vectors& vectors, const std::vector<VectorFile>& files);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "sim/interpreter/command_effects.h"
 #include "sim/interpreter/unit_order.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 // The writable area as it is now, and the constants after it.
@@ -34,20 +34,21 @@ void check_size(const Program& program) {
 
 Vectors make_vectors(const Program& program, const Tensor& input) {
   check_size(program);
-  interpreter::Machine machine(program, input);
+  sim::interpreter::Machine machine(program, input);
   Vectors vectors;
   vectors.dram_before = image(program, machine.dram);
-  interpreter::UnitOrder(program).run_in_turns([&](Unit unit, std::size_t index) {
+  sim::interpreter::UnitOrder(program).run_in_turns([&](Unit unit, std::size_t index) {
     const Command command = program.stream(unit).command(index);
-    std::visit([&](const auto& fields) { interpreter::apply(fields, machine); }, command.fields);
+    std::visit([&](const auto& fields) { sim::interpreter::apply(fields, machine); },
+               command.fields);
   });
   vectors.dram_after = image(program, machine.dram);
   RunResult timed = make_engine(kSystemcEngine)->run(program, input, {});
   vectors.ofmaps = machine.dram.ofmaps();
   QSIM_CHECK(timed.ofmaps == vectors.ofmaps, "interpreter and SystemC differ in an ofmap");
-  vectors.total_cycles = account(program, timed.times).total_cycles;
+  vectors.total_cycles = report::account(program, timed.times).total_cycles;
   vectors.times = std::move(timed.times);
   return vectors;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 struct Vectors {
   std::vector<std::byte> dram_before;  // from address 0, whole bus words
@@ -20,4 +20,4 @@ struct Vectors {
 // InternalError where they are not. Throws Error for a DRAM image too large for a file.
 Vectors make_vectors(const Program& program, const Tensor& input);
 
-}  // namespace qsim
+}  // namespace qsim::cli

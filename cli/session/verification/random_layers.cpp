@@ -6,7 +6,9 @@
 #include "compiler/compile.h"
 #include "formats/settings/arch_config_file.h"
 
-namespace qsim {
+namespace qsim::cli {
+
+using formats::Bucket;
 namespace {
 
 constexpr std::int64_t kFullSizeEvery = 8;
@@ -14,16 +16,16 @@ constexpr const char* kTiles = "several tiles in";
 constexpr const char* kAllThree = "all three at once";
 
 std::vector<Bucket> all_buckets() {
-  std::vector<Bucket> buckets = random_layer_buckets();
+  std::vector<Bucket> buckets = formats::random_layer_buckets();
   for (const char* axis : {"pixels", "input channels", "output channels", kAllThree}) {
     buckets.push_back({kTiles, axis});
   }
   return buckets;
 }
 
-void check_layer(const std::string& what, const RandomLayer& layer, const ArchConfig& config,
-                 Verification& verification, GoldenSelection& golden) {
-  const Program program = compile(layer.graph, config);
+void check_layer(const std::string& what, const formats::RandomLayer& layer,
+                 const ArchConfig& config, Verification& verification, GoldenSelection& golden) {
+  const Program program = compiler::compile(layer.graph, config);
   std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(layer.graph);
   const std::vector<Tensor> expected =
       verification.run_golden(what, layer.graph, layer.input, backends);
@@ -35,7 +37,7 @@ void check_layer(const std::string& what, const RandomLayer& layer, const ArchCo
 std::vector<ArchConfig> RandomLayers::every_config() {
   std::vector<ArchConfig> configs;
   for (const std::string& name : shipped_configs()) {
-    configs.push_back(load_arch_config(find_config(name)));
+    configs.push_back(formats::load_arch_config(find_config(name)));
   }
   return configs;
 }
@@ -46,11 +48,11 @@ void RandomLayers::check(std::int64_t number, Verification& verification, Golden
   ArchConfig config = configs_[static_cast<std::size_t>(number % configs)];
   if (shrinks_ && number / configs % kFullSizeEvery != 0) {
     Random random(seed);
-    config = shrink_memories(config, random);
+    config = formats::shrink_memories(config, random);
   }
   const std::string what = "seed " + std::to_string(seed) + " on " + config.name;
   try {
-    const RandomLayer layer = make_random_layer(seed, config);
+    const formats::RandomLayer layer = formats::make_random_layer(seed, config);
     check_layer(what, layer, config, verification, golden);
     count(layer);
   } catch (const Error& error) {
@@ -60,7 +62,7 @@ void RandomLayers::check(std::int64_t number, Verification& verification, Golden
   }
 }
 
-void RandomLayers::count(const RandomLayer& layer) {
+void RandomLayers::count(const formats::RandomLayer& layer) {
   ++layers_;
   for (const Bucket& bucket : layer.buckets) ++layers_of_[bucket];
   if (layer.many_pixel_tiles) ++layers_of_[{kTiles, "pixels"}];
@@ -77,8 +79,8 @@ std::string RandomLayers::config_names() const {
   return names;
 }
 
-SheetTable RandomLayers::histogram() const {
-  SheetTable table{"histogram", {"feature", "value", "layers", "share"}, {}};
+report::SheetTable RandomLayers::histogram() const {
+  report::SheetTable table{"histogram", {"feature", "value", "layers", "share"}, {}};
   for (const Bucket& bucket : all_buckets()) {
     const auto it = layers_of_.find(bucket);
     const std::int64_t layers = it == layers_of_.end() ? 0 : it->second;
@@ -99,4 +101,4 @@ std::vector<std::string> RandomLayers::empty_buckets() const {
   return empty;
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -9,7 +9,7 @@
 #include "formats/workload/random_layer.h"
 #include "report/sheet.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 class RandomLayers {
  public:
@@ -28,18 +28,18 @@ class RandomLayers {
   std::string config_names() const;
   // One row a bucket that random layers can fall into, the empty ones too: feature, value, layers,
   // share of all layers.
-  SheetTable histogram() const;
+  report::SheetTable histogram() const;
   // "kernel_h 9", ...: the buckets of the histogram that no layer fell into.
   std::vector<std::string> empty_buckets() const;
 
  private:
-  void count(const RandomLayer& layer);
+  void count(const formats::RandomLayer& layer);
 
   std::vector<ArchConfig> configs_;
   std::uint64_t first_seed_;
   bool shrinks_;
-  std::map<Bucket, std::int64_t> layers_of_;
+  std::map<formats::Bucket, std::int64_t> layers_of_;
   std::int64_t layers_ = 0;
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 std::string time_text(const CommandTime& time) {
@@ -44,4 +44,4 @@ std::string time_divergence_text(const Program& program, const TimeDivergence& d
          time_text(divergence.expected) + "; found " + time_text(divergence.found);
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

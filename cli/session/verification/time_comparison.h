@@ -5,7 +5,7 @@
 
 #include "core/machine/engine.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // The first command that differs: the one that starts first, on either engine.
 struct TimeDivergence {
@@ -27,4 +27,4 @@ TimeComparison compare_times(const CommandTimes& expected, const CommandTimes& f
 // "execute command 3 (conv2 tile 1, ...): start 10, free 20, done 30 expected, found start ..."
 std::string time_divergence_text(const Program& program, const TimeDivergence& divergence);
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -6,7 +6,7 @@
 #include "cli/session/verification/time_comparison.h"
 #include "report/analysis/cycle_accounting.h"
 
-namespace qsim {
+namespace qsim::cli {
 namespace {
 
 WitnessTally tally_named(const std::string& name) {
@@ -44,7 +44,8 @@ void Verification::join(const EngineRow& row, const EngineSettings& settings,
   participants_.push_back({&row, make_engine(row.name, settings), witness});
 }
 
-void Verification::add(WitnessTally& tally, const std::string& what, const Comparison& comparison) {
+void Verification::add(WitnessTally& tally, const std::string& what,
+                       const report::Comparison& comparison) {
   ++tally.programs;
   tally.values += comparison.values();
   tally.mismatches += comparison.mismatches();
@@ -57,7 +58,7 @@ void Verification::add(WitnessTally& tally, const std::string& what, const Compa
     tally.layers[i].mismatches += comparison.layers[i].mismatches;
   }
   if (!comparison.first || !tally.first.empty()) return;
-  tally.first = (what.empty() ? "" : what + ": ") + divergence_text(*comparison.first);
+  tally.first = (what.empty() ? "" : what + ": ") + report::divergence_text(*comparison.first);
 }
 
 void Verification::check(const std::string& what, const Program& program, const Tensor& input,
@@ -66,13 +67,13 @@ void Verification::check(const std::string& what, const Program& program, const 
   for (const Participant& participant : participants_) {
     RunResult result = participant.engine->run(
         program, input, {.move_data = participant.row->has_data, .seed = seed_});
-    if (participant.row->has_time) account(program, result.times);
+    if (participant.row->has_time) report::account(program, result.times);
     times.push_back(std::move(result.times));
     if (!participant.witness) continue;
-    add(witnesses_[*participant.witness], what, compare_ofmaps(program, golden, result));
+    add(witnesses_[*participant.witness], what, report::compare_ofmaps(program, golden, result));
     if (recorded.empty()) continue;
     const std::string trace = (what.empty() ? "" : what + ", ") + "against the trace";
-    add(witnesses_[*participant.witness], trace, compare_ofmaps(program, recorded, result));
+    add(witnesses_[*participant.witness], trace, report::compare_ofmaps(program, recorded, result));
   }
   add_times(what, program, times);
 }
@@ -104,7 +105,8 @@ void Verification::add_times(const std::string& what, const Program& program,
 
 void Verification::check_golden(const Graph& graph, const std::vector<Tensor>& golden,
                                 const std::vector<Tensor>& recorded) {
-  add(tally_of("golden against the trace"), "", compare_graph_layers(graph, recorded, golden));
+  add(tally_of("golden against the trace"), "",
+      report::compare_graph_layers(graph, recorded, golden));
 }
 
 WitnessTally& Verification::tally_of(const std::string& name) {
@@ -124,7 +126,7 @@ std::vector<Tensor> Verification::run_golden(const std::string& what, const Grap
   const std::vector<Tensor> second = backends.back()->run(input);
   const bool cpu_first = backends.front()->backend() == GoldenBackend::kCpu;
   add(tally_of("golden cuda against cpu"), what,
-      compare_graph_layers(graph, cpu_first ? first : second, cpu_first ? second : first));
+      report::compare_graph_layers(graph, cpu_first ? first : second, cpu_first ? second : first));
   return first;
 }
 
@@ -159,4 +161,4 @@ std::string Verification::first_divergence() const {
   return "";
 }
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -13,7 +13,7 @@
 #include "core/machine/engine.h"
 #include "report/tensor_comparison.h"
 
-namespace qsim {
+namespace qsim::cli {
 
 // What one witness saw: an engine, or golden against a layer trace or another backend.
 struct WitnessTally {
@@ -21,8 +21,8 @@ struct WitnessTally {
   std::int64_t programs = 0;
   std::int64_t values = 0;
   std::int64_t mismatches = 0;
-  std::string first;                    // the first divergence in words; "" when there is none
-  std::vector<LayerComparison> layers;  // summed over the programs, by position
+  std::string first;  // the first divergence in words; "" when there is none
+  std::vector<report::LayerComparison> layers;  // summed over the programs, by position
 };
 
 // Two engines that have time: the first one and another.
@@ -67,7 +67,7 @@ class Verification {
 
  private:
   WitnessTally& tally_of(const std::string& name);  // made when it is not there
-  void add(WitnessTally& tally, const std::string& what, const Comparison& comparison);
+  void add(WitnessTally& tally, const std::string& what, const report::Comparison& comparison);
   void add_times(const std::string& what, const Program& program,
                  const std::vector<CommandTimes>& times);
 
@@ -85,4 +85,4 @@ class Verification {
   std::uint64_t seed_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::cli

@@ -8,7 +8,7 @@
 #include "formats/onnx/exporter/model_writer.h"
 #include "formats/onnx/exporter/rounding_functions.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 class NetworkWriter {
@@ -92,4 +92,4 @@ std::string onnx_bytes(const HybridNetwork& network) {
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

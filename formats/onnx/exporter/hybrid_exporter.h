@@ -6,7 +6,7 @@
 
 #include "core/network/hybrid_network.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // The bytes of the file (a ModelProto, opset 14; weights inside). import_hybrid_onnx() makes the
 // same network of it, but for `source` and `tensor` of its layers. Throws Error (exit code 4)
@@ -14,4 +14,4 @@ namespace qsim {
 // GiB.
 std::string onnx_bytes(const HybridNetwork& network);
 
-}  // namespace qsim
+}  // namespace qsim::formats

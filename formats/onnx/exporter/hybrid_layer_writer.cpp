@@ -7,7 +7,7 @@
 #include "formats/onnx/exporter/layer_writer.h"
 #include "formats/onnx/exporter/rounding_functions.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 HybridLayerWriter::HybridLayerWriter(const HybridNetwork& network, ModelWriter& model)
     : network_(network),
@@ -144,4 +144,4 @@ void HybridLayerWriter::write(const Flatten& flatten) {
   set_int(add_layer("Flatten", {read}), "axis", 1);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -8,7 +8,7 @@
 #include "core/network/hybrid_network.h"
 #include "formats/onnx/exporter/model_writer.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class HybridLayerWriter {
  public:
@@ -69,4 +69,4 @@ class HybridLayerWriter {
   std::vector<bool> is_vector_;     // by tensor
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

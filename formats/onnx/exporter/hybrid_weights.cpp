@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "formats/onnx/exporter/hybrid_layer_writer.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // The place in [M][C][taps] of element `i` of [M][taps][C].
@@ -165,4 +165,4 @@ onnx::NodeProto& HybridLayerWriter::add_dynamic(const char* op_type, const Store
   return node;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -11,7 +11,7 @@
 #include "core/network/quantized_network.h"
 #include "core/numerics/requantizer.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // The weights of a layer as the file has them: channels first, with their zero_points, and scales
@@ -342,4 +342,4 @@ void LayerWriter::write(const Flatten& flatten) {
   set_int(add_layer("Flatten", {x}, TensorRank::kVector, is_real()), "axis", 1);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

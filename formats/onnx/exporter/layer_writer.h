@@ -10,7 +10,7 @@
 #include "formats/onnx/exporter/onnx_exporter.h"
 #include "formats/onnx/exporter/tensor_writer.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class LayerWriter {
  public:
@@ -84,4 +84,4 @@ class LayerWriter {
 // The slopes as ONNX repeats them over [N, C, H, W], or over [N, K].
 Tensor onnx_slopes(const PRelu& prelu, bool is_vector);
 
-}  // namespace qsim
+}  // namespace qsim::formats

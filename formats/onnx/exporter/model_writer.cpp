@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Of ONNX 1.9 on: the first opset with Relu of int8 and HardSwish.
@@ -197,4 +197,4 @@ onnx::ModelProto ModelWriter::finish() && {
   return std::move(model_);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

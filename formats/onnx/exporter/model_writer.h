@@ -12,7 +12,7 @@
 #include "core/base/tensor.h"
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 using TensorNames = std::vector<std::string>;
 using Ints = std::vector<std::int64_t>;
@@ -78,4 +78,4 @@ class ModelWriter {
   std::set<std::string, std::less<>> taken_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -9,7 +9,7 @@
 #include "formats/onnx/exporter/model_writer.h"
 #include "formats/onnx/exporter/tensor_writer.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // A protobuf message has less than 2 GiB.
@@ -169,4 +169,4 @@ std::string onnx_bytes(const QuantizedNetwork& network, OnnxForm form) {
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

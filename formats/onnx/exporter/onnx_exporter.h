@@ -7,7 +7,7 @@
 
 #include "core/network/quantized_network.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // kQOperator: operators on levels (QLinearConv, ...). kQdq: operators on real numbers between
 // DequantizeLinear and QuantizeLinear.
@@ -20,4 +20,4 @@ enum class OnnxForm : std::uint8_t { kQOperator, kQdq };
 // layer that ONNX cannot say, and (exit code 3) beyond protobuf's 2 GiB.
 std::string onnx_bytes(const QuantizedNetwork& network, OnnxForm form);
 
-}  // namespace qsim
+}  // namespace qsim::formats

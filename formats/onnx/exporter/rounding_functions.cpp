@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr const char* kDomain = "qsim";
@@ -128,4 +128,4 @@ void add_rounding_functions(onnx::ModelProto& model) {
   opset.set_version(kDomainVersion);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "core/numerics/tensor_rules.h"
 #include "formats/onnx/exporter/model_writer.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // A node that rounds `tensor`; returns its output. Throws Error (exit code 4) for rules other than
 // UniformRule and Log2Rule.
@@ -16,4 +16,4 @@ std::string add_rounding(const TensorRule& rule, const std::string& tensor, Mode
 // Adds the definitions of the roundings that the model has.
 void add_rounding_functions(onnx::ModelProto& model);
 
-}  // namespace qsim
+}  // namespace qsim::formats

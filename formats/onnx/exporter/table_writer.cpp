@@ -6,7 +6,7 @@
 #include "core/network/float_rules.h"
 #include "formats/onnx/exporter/layer_writer.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr const char* kRequantize = "requantize";
@@ -181,4 +181,4 @@ void LayerWriter::write(const Concat&) {
   set_int(node, "axis", 1);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

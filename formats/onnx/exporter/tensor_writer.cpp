@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 std::size_t index_of(TensorRank rank) { return static_cast<std::size_t>(rank); }
@@ -80,4 +80,4 @@ TensorNames TensorWriter::quantized(TensorId id, TensorRank rank) {
   return names;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 #include "formats/onnx/exporter/model_writer.h"
 #include "formats/onnx/exporter/onnx_exporter.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Of a tensor in the file. A vector is a picture of one pixel in the Graph.
 enum class TensorRank : std::uint8_t { kPicture, kVector };
@@ -55,4 +55,4 @@ class TensorWriter {
   std::vector<Names> names_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

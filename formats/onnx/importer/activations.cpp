@@ -7,7 +7,7 @@
 #include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/prelu_slopes.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Kind = ImportedTensor::Kind;
@@ -141,4 +141,4 @@ void import_qlinear_sigmoid(const NodeReader& node, GraphBuilder& graph) {
   import_qlinear(node, graph, "sigmoid", sigmoid);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

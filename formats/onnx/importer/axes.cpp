@@ -2,7 +2,7 @@
 
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 std::string axes_name(Axes axes) {
   switch (axes) {
@@ -47,4 +47,4 @@ std::int64_t elems_of_picture(const ImageShape& shape) {
   return checked_mul(checked_mul(shape.height, shape.width), shape.channels);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 
 #include "core/network/graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 enum class Axes : std::uint8_t { kNchw, kNhwc, kNk };
 
@@ -36,4 +36,4 @@ bool is_one_pixel(const ImageShape& shape);
 // Elements of one picture.
 std::int64_t elems_of_picture(const ImageShape& shape);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr int kFirstOpsetWithClipInputs = 11;
@@ -35,4 +35,4 @@ ClipBounds read_clip(const NodeReader& node) {
   return {low, high};
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

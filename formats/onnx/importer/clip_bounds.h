@@ -3,7 +3,7 @@
 
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct ClipBounds {
   float low;   // -infinity where absent
@@ -12,4 +12,4 @@ struct ClipBounds {
 
 ClipBounds read_clip(const NodeReader& node);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -17,7 +17,7 @@
 #include "core/base/tensor.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // A small constant in memory, of any type of number: what constant folding computes with.
@@ -437,4 +437,4 @@ bool fold_constants(ModelGraph& model, const NodeReader& node, const ShapeOfInpu
   return true;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

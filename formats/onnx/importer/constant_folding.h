@@ -8,7 +8,7 @@
 #include "formats/onnx/importer/model_graph.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // The sizes of a tensor that the graph computes, input 0 of a node, in the order of its axes;
 // nothing for any other input.
@@ -21,4 +21,4 @@ bool fold_constants(ModelGraph& model, const NodeReader& node, const ShapeOfInpu
 // Whether the operator is one that fold_constants() knows.
 bool is_folded_operator(const onnx::NodeProto& node);
 
-}  // namespace qsim
+}  // namespace qsim::formats

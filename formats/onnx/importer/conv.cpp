@@ -3,7 +3,7 @@
 #include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/weights.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // A convolution of `input`, which has no bias yet.
@@ -47,4 +47,4 @@ void import_conv(const NodeReader& node, GraphBuilder& graph) {
   graph.define_open(node, std::move(layer));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -4,7 +4,7 @@
 
 #include "formats/onnx/importer/window.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 void check_weights(const NodeReader& node, const std::string& name, const Shape& shape,
@@ -57,4 +57,4 @@ Convolution read_convolution(const NodeReader& node, const NodeAttributes& attri
   return read;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "formats/onnx/importer/axes.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Reads the attributes of Conv and QLinearConv.
 NodeAttributes convolution_attributes(const NodeReader& node);
@@ -24,4 +24,4 @@ Convolution read_convolution(const NodeReader& node, const NodeAttributes& attri
                              const ImageShape& in, const Pads& pads, const std::string& weights,
                              const Shape& weights_shape);
 
-}  // namespace qsim
+}  // namespace qsim::formats

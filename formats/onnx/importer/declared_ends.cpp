@@ -11,7 +11,7 @@
 #include "core/base/printable.h"
 #include "formats/onnx/importer/tensor_proto.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // What an ONNX file declares of its input and output: element type and shape.
@@ -135,4 +135,4 @@ void refuse_graph_without_layers(const ModelGraph& model) {
                     ": no layer between input and output; supported: one or more");
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "formats/onnx/importer/axes.h"
 #include "formats/onnx/importer/model_graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct DeclaredInput {
   std::string where;  // opens errors about it
@@ -29,4 +29,4 @@ void check_declared_output(const ModelGraph& model, int data_type, const Shape& 
 void check_output_axes(const ModelGraph& model, Axes axes, HostInterface::Layout layout);
 [[noreturn]] void refuse_graph_without_layers(const ModelGraph& model);
 
-}  // namespace qsim
+}  // namespace qsim::formats

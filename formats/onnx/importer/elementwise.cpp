@@ -7,7 +7,7 @@
 #include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/product_table.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Kind = ImportedTensor::Kind;
@@ -167,4 +167,4 @@ void import_concat(const NodeReader& node, GraphBuilder& graph) {
                               open_concat(graph, node, std::move(inputs), concat_axis(node))));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

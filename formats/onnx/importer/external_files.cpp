@@ -5,7 +5,7 @@
 
 #include "formats/onnx/importer/model_file.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Locations = std::set<std::string>;
@@ -56,4 +56,4 @@ std::vector<std::filesystem::path> external_files(std::shared_ptr<const HeldFile
   return files;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

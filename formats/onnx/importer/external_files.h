@@ -7,10 +7,10 @@
 
 #include "formats/files/held_file.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Each once, in the model's folder as the importer looks for them; also of tensors that the
 // importer leaves out. Throws Error for a file that read_model_file() refuses.
 std::vector<std::filesystem::path> external_files(std::shared_ptr<const HeldFile> held);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -9,7 +9,7 @@
 #include "formats/onnx/importer/model_graph.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // A float32 constant of so many dimensions and at least one element; nothing for any other input.
@@ -82,4 +82,4 @@ std::vector<FloatWeights> read_float_weights(const std::filesystem::path& path) 
   return found;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

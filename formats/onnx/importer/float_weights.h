@@ -7,7 +7,7 @@
 
 #include "core/base/tensor.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct FloatWeights {
   std::string name;  // of the node
@@ -19,4 +19,4 @@ struct FloatWeights {
 // what is not an ONNX model, exit code 4 for a model that has no such node.
 std::vector<FloatWeights> read_float_weights(const std::filesystem::path& path);
 
-}  // namespace qsim
+}  // namespace qsim::formats

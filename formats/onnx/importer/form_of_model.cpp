@@ -9,7 +9,7 @@
 #include "core/base/printable.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::array<std::string_view, 6> kIntegerSums = {
@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 6> kIntegerSums = {
 
 constexpr std::string_view kRounding = "qsim";
 
-constexpr const char* kOperators = "those of docs/reference/onnx.md";
+constexpr const char* kSupported = "those of docs/reference/onnx.md";
 
 // Operators of layers, in float32.
 constexpr std::array<std::string_view, 5> kFloat = {"Conv", "ConvTranspose", "Gemm", "MatMul",
@@ -91,9 +91,9 @@ void refuse_other_tools(const ModelGraph& model, const std::vector<ModelNode>& n
   const std::string name =
       echoed(domain) + (domain.empty() ? "" : " ") + echoed(node->proto->op_type());
   const NodeReader reader(model, *node);
-  if (!quantizes_otherwise(*node)) reader.refuse("operator " + name, kOperators);
+  if (!quantizes_otherwise(*node)) reader.refuse("operator " + name, kSupported);
   reader.refuse("operator " + name + " is quantization of another tool",
-                "QuantizeLinear, DequantizeLinear and " + std::string(kOperators) +
+                "QuantizeLinear, DequantizeLinear and " + std::string(kSupported) +
                     "; export the network with these");
 }
 
@@ -145,4 +145,4 @@ const ModelNode* first_quantized(const std::vector<ModelNode>& nodes) {
   return found == nodes.end() ? nullptr : &*found;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

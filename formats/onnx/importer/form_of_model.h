@@ -6,7 +6,7 @@
 
 #include "formats/onnx/importer/model_graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Throws Error (exit code 4) for a model of float32 operators alone, for one that first_hybrid()
 // finds, and for one of float32 operators and those of another tool; the message says what to do.
@@ -24,4 +24,4 @@ const ModelNode* first_hybrid(const ModelGraph& model, const std::vector<ModelNo
 // there is none.
 const ModelNode* first_quantized(const std::vector<ModelNode>& nodes);
 
-}  // namespace qsim
+}  // namespace qsim::formats

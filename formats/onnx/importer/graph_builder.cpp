@@ -6,7 +6,7 @@
 #include "core/base/limits.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Kind = ImportedTensor::Kind;
@@ -108,8 +108,9 @@ void GraphBuilder::refuse_kind(const NodeReader& node, const ImportedTensor& ten
       node.refuse("reads float32 numbers of an activation",
                   "a QuantizeLinear and a DequantizeLinear between the two");
     case Kind::kOpen:
-      node.refuse("reads float32 numbers of '" + echoed(qsim::layer_name(tensor.open->node)) + "'",
-                  "a QuantizeLinear and a DequantizeLinear between the two");
+      node.refuse(
+          "reads float32 numbers of '" + echoed(qsim::formats::layer_name(tensor.open->node)) + "'",
+          "a QuantizeLinear and a DequantizeLinear between the two");
     case Kind::kConstant:
       node.refuse("reads a constant", "a tensor that the graph computes");
     case Kind::kHost:
@@ -268,4 +269,4 @@ bool GraphBuilder::reinterpret_input_as_nhwc(const NodeReader& node) {
   return true;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

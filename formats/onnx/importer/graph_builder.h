@@ -12,7 +12,7 @@
 #include "formats/onnx/importer/model_graph.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class GraphBuilder {
  public:
@@ -125,4 +125,4 @@ class GraphBuilder {
   std::vector<std::int32_t> expected_zero_points_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

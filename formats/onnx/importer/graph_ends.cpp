@@ -8,7 +8,7 @@
 #include "formats/onnx/importer/graph_builder.h"
 #include "formats/onnx/importer/tensor_proto.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Kind = ImportedTensor::Kind;
@@ -116,4 +116,4 @@ Graph GraphBuilder::finish() && {
   return cleaned(with_tables_before_flattens(std::move(graph_)));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

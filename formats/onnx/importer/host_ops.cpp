@@ -1,7 +1,8 @@
 // Softmax and ArgMax at the end of a graph, and QLinearSoftmax: the host computes them.
 #include "formats/onnx/importer/operators.h"
+#include "formats/onnx/importer/shape_rules.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Kind = ImportedTensor::Kind;
@@ -18,10 +19,6 @@ ImportedTensor host_input(const NodeReader& node, GraphBuilder& graph) {
   graph.require_axes(node, input, Axes::kNk);
   if (input.tail.arg_max) node.refuse("reads what ArgMax gives", "ArgMax at the end of the graph");
   return input;
-}
-
-void require_last_axis(const NodeReader& node, std::int64_t axis) {
-  if (axis != 1 && axis != -1) node.refuse("axis = " + std::to_string(axis), "1, -1");
 }
 
 }  // namespace
@@ -85,4 +82,4 @@ void import_arg_max(const NodeReader& node, GraphBuilder& graph) {
   graph.define(node, std::move(input));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -12,7 +12,7 @@
 #include "formats/onnx/importer/model_graph.h"
 #include "formats/onnx/importer/quantization.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct OpenLayer;
 
@@ -54,4 +54,4 @@ struct OpenLayer {
   std::vector<std::pair<Quantization, TensorId>> outputs = {};
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -4,7 +4,7 @@
 #include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/weights.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 void check_weights(const NodeReader& node, const StoredWeights& weights, std::int64_t in_channels,
@@ -114,4 +114,4 @@ void import_matmul(const NodeReader& node, GraphBuilder& graph) {
                               open_fully_connected(graph, node, input, weights, false, 1.0F)));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

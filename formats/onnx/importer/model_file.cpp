@@ -8,7 +8,7 @@
 #include "formats/files/memory.h"
 #include "formats/onnx/importer/model_parts.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Counts before protobuf makes what a small file may have very many of.
@@ -69,4 +69,4 @@ std::unique_ptr<const ModelFile> read_model_file(std::shared_ptr<const HeldFile>
   return file;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -12,7 +12,7 @@
 #include "formats/files/held_file.h"
 #include "formats/onnx/importer/model_outline.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Told of a file of external data before it is read; may throw Error.
 using OnExternalFile = std::function<void(const std::filesystem::path&)>;
@@ -43,4 +43,4 @@ struct ModelFile {
 std::unique_ptr<const ModelFile> read_model_file(std::shared_ptr<const HeldFile> held,
                                                  OnExternalFile on_external = {});
 
-}  // namespace qsim
+}  // namespace qsim::formats

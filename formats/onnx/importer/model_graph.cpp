@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using onnx::AttributeProto;
@@ -220,4 +220,4 @@ void find_ends(const ModelFile& file, ModelGraph& graph) {
   graph.output = &proto.output(0);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

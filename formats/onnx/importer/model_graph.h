@@ -13,7 +13,7 @@
 
 #include "formats/onnx/importer/model_file.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 inline constexpr int kMinOpset = 10;
 inline constexpr int kMaxOpset = 21;
@@ -62,4 +62,4 @@ void find_ends(const ModelFile& file, ModelGraph& graph);
 // for a cycle.
 std::vector<ModelNode> nodes_in_order(const ModelGraph& graph);
 
-}  // namespace qsim
+}  // namespace qsim::formats

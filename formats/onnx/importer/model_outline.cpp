@@ -7,7 +7,7 @@
 #include "formats/files/memory.h"
 #include "formats/onnx/importer/wire_format.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // The fields on the way to raw_data: ModelProto.graph, GraphProto.initializer,
@@ -212,4 +212,4 @@ std::optional<ModelOutline> read_model_outline(const HeldFile& file) {
   return OutlineReader(file).read();
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 
 #include "formats/files/held_file.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // [offset, offset + bytes) of the model's file.
 struct FileRange {
@@ -31,4 +31,4 @@ inline constexpr std::int64_t kLargeRawData = 64 << 10;
 // cannot be read or is more than the memory holds.
 std::optional<ModelOutline> read_model_outline(const HeldFile& file);
 
-}  // namespace qsim
+}  // namespace qsim::formats

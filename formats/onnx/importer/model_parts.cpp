@@ -11,7 +11,7 @@
 #include "formats/files/memory.h"
 #include "formats/onnx/importer/wire_format.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using google::protobuf::Descriptor;
@@ -171,4 +171,4 @@ void check_model_texts(const ModelParts& parts, const std::string& source) {
   throw_bad_input(source + ": " + parts.not_utf8 + " is not UTF-8; expected UTF-8, as ONNX says");
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

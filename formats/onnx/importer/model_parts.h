@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace qsim {
+namespace qsim::formats {
 
 struct ModelParts {
   std::int64_t nodes = 0;         // of the graph
@@ -27,4 +27,4 @@ void check_model_parts(const ModelParts& parts, const std::string& source);
 // Throws Error when a name is not UTF-8, as ONNX says that it is. `source` opens it.
 void check_model_texts(const ModelParts& parts, const std::string& source);
 
-}  // namespace qsim
+}  // namespace qsim::formats

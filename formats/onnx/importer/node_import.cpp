@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 void NodeImport::add(const ModelNode& node) {
   const NodeReader reader(model_, node);
@@ -83,4 +83,4 @@ void NodeImport::refuse_outputs(const ModelNode& node) {
   for (const std::string& output : node.proto->output()) refused_.insert(output);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -12,7 +12,7 @@
 #include "formats/onnx/importer/model_graph.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // What an importer does with nodes.
 struct NodeRules {
@@ -50,4 +50,4 @@ class NodeImport {
   std::vector<std::string> refusals_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

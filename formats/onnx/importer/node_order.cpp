@@ -5,7 +5,7 @@
 #include "core/base/printable.h"
 #include "formats/onnx/importer/model_graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Depth-first from the output to what it depends on, without recursion: a file may have 10,000
@@ -97,4 +97,4 @@ std::vector<ModelNode> nodes_in_order(const ModelGraph& graph) {
   return nodes;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

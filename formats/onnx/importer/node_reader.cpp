@@ -6,7 +6,7 @@
 #include "core/base/printable.h"
 #include "formats/onnx/importer/tensor_proto.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 using onnx::AttributeProto;
 
@@ -146,4 +146,4 @@ void NodeAttributes::require_integer(std::string_view name, std::int64_t support
   node_.refuse(std::string(name) + " = " + std::to_string(found), std::to_string(supported));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

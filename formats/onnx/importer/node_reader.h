@@ -12,7 +12,7 @@
 #include "formats/onnx/importer/model_graph.h"
 #include "formats/onnx/importer/stored_bytes.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 class NodeReader {
  public:
@@ -21,7 +21,7 @@ class NodeReader {
   // Throws unless the node has between min and max inputs.
   void require_inputs(int min, int max) const;
 
-  std::string layer_name() const { return qsim::layer_name(node_); }
+  std::string layer_name() const { return qsim::formats::layer_name(node_); }
   std::string location() const { return node_location(graph_, node_); }
   int opset() const { return graph_.opset; }
   const std::string& op_type() const { return node_.proto->op_type(); }
@@ -82,4 +82,4 @@ class NodeAttributes {
   const NodeReader& node_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -25,7 +25,7 @@
 #include "formats/onnx/importer/session_rewrites.h"
 #include "formats/onnx/importer/weight_bytes.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Which nodes of a file ONNX Runtime runs in float32 although the file quantizes what is around
@@ -258,4 +258,4 @@ Graph import_onnx(const std::filesystem::path& path, std::int64_t batch) {
   return import_onnx(path, ImportOptions{batch});
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

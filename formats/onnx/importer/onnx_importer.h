@@ -12,7 +12,7 @@
 #include "core/network/graph.h"
 #include "formats/files/held_file.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // A node that ONNX Runtime runs in float32 although the file quantizes what is around it; here it
 // is its quantized operator, so a few bytes may differ (docs/reference/onnx.md).
@@ -47,4 +47,4 @@ Graph import_onnx(const std::filesystem::path& path, std::int64_t batch);
 // is this file that was imported.
 Graph import_onnx(const std::shared_ptr<const HeldFile>& held, const ImportOptions& options = {});
 
-}  // namespace qsim
+}  // namespace qsim::formats

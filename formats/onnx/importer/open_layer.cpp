@@ -8,7 +8,7 @@
 #include "formats/onnx/importer/graph_builder.h"
 #include "formats/onnx/importer/product_table.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Kind = ImportedTensor::Kind;
@@ -180,4 +180,4 @@ ImportedTensor GraphBuilder::close(const NodeReader& node, OpenLayer& layer,
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -4,7 +4,7 @@
 
 #include "formats/onnx/importer/operators.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 struct Operator {
@@ -70,4 +70,4 @@ ImportOperator find_operator(const onnx::NodeProto& node) {
   return found == kOperators.end() ? nullptr : found->import;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "formats/onnx/importer/graph_builder.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 using ImportOperator = void (*)(const NodeReader& node, GraphBuilder& graph);
 
@@ -71,4 +71,4 @@ void import_cast(const NodeReader& node, GraphBuilder& graph);
 void import_transpose(const NodeReader& node, GraphBuilder& graph);
 void import_pad(const NodeReader& node, GraphBuilder& graph);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -3,7 +3,7 @@
 #include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/pad_amounts.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Kind = ImportedTensor::Kind;
@@ -48,4 +48,4 @@ void import_pad(const NodeReader& node, GraphBuilder& graph) {
   graph.define(node, std::move(input));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -3,7 +3,7 @@
 #include "core/base/checked_math.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr int kFirstOpsetWithPadInputs = 11;
@@ -82,4 +82,4 @@ Pads sum_of(const Pads& a, const Pads& b) {
           checked_add(a.right, b.right)};
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

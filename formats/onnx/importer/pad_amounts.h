@@ -4,7 +4,7 @@
 #include "formats/onnx/importer/axes.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Whether the amounts of a Pad are an input.
 bool has_pad_inputs(const NodeReader& node);
@@ -18,4 +18,4 @@ Pads read_pad_amounts(const NodeReader& node, Axes axes);
 // The pads of both.
 Pads sum_of(const Pads& a, const Pads& b);
 
-}  // namespace qsim
+}  // namespace qsim::formats

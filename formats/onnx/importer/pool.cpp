@@ -3,7 +3,7 @@
 #include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/pool_window.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr int kFirstOpsetWith8Bit = 12;
@@ -110,4 +110,4 @@ void import_qlinear_global_average_pool(const NodeReader& node, GraphBuilder& gr
   graph.define(node, graph.close(node, layer, read_quantization(node, 3, "y", dtype)));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

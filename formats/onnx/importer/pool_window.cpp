@@ -4,7 +4,7 @@
 
 #include "formats/onnx/importer/window.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr int kFirstOpsetWithAxesInput = 18;  // of the reductions
@@ -96,4 +96,4 @@ Axes read_reduction(const NodeReader& node, Axes axes) {
   return attributes.integer("keepdims", 1) != 0 ? axes : Axes::kNk;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "formats/onnx/importer/axes.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // A window with its ceil_mode, and the picture that it leaves.
 struct PoolWindow {
@@ -31,4 +31,4 @@ bool take_pads(Window& window, bool& count_include_pad, const Pads& pads);
 // The axes after a ReduceMean or ReduceMax over height and width; any other is refused.
 Axes read_reduction(const NodeReader& node, Axes axes);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -6,7 +6,7 @@
 #include "core/network/float_rules.h"
 #include "formats/onnx/importer/quantization.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Equal numbers may repeat along any axis.
@@ -76,4 +76,4 @@ Tensor dequantized_constant(const NodeReader& dequantize) {
   return reals;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

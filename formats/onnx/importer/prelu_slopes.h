@@ -4,7 +4,7 @@
 #include "formats/onnx/importer/axes.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // `slope` is what the node reads beside a tensor of these axes: float32 [C] of it, or [1] where all
 // are equal. Throws Error for numbers that are not finite, and for a shape that ONNX doesn't repeat
@@ -14,4 +14,4 @@ Tensor prelu_slopes(const NodeReader& node, const Tensor& slope, Axes axes, std:
 // The real numbers of the constant that a DequantizeLinear of int8 or uint8 reads.
 Tensor dequantized_constant(const NodeReader& dequantize);
 
-}  // namespace qsim
+}  // namespace qsim::formats

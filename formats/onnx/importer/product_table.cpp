@@ -5,7 +5,7 @@
 
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Kind = ImportedTensor::Kind;
@@ -119,4 +119,4 @@ ImportedTensor product_of_reals(const GraphBuilder& graph, const NodeReader& nod
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -4,7 +4,7 @@
 
 #include "formats/onnx/importer/graph_builder.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // A layer that waits for its QuantizeLinear; a and b are levels.
 OpenLayer open_product(const GraphBuilder& graph, const NodeReader& node, const ImportedTensor& a,
@@ -23,4 +23,4 @@ TensorId product_root(const GraphBuilder& graph, const ImportedTensor& a);
 ImportedTensor product_of_reals(const GraphBuilder& graph, const NodeReader& node,
                                 const ImportedTensor& a, const ImportedTensor& b);
 
-}  // namespace qsim
+}  // namespace qsim::formats

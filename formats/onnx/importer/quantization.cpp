@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 bool is_per_tensor(const Shape& shape) { return shape.empty() || shape == Shape{1}; }
@@ -148,4 +148,4 @@ ChannelQuantization read_channel_quantization(const NodeReader& node, int index,
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

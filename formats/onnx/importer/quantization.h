@@ -10,7 +10,7 @@
 #include "core/network/graph.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // How one activation tensor is quantized: a real number is (q - zero_point) * scale.
 struct Quantization {
@@ -55,4 +55,4 @@ ChannelQuantization read_channel_quantization(const NodeReader& node, int index,
                                               const std::string& name, std::int64_t channels,
                                               DType dtype);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -3,7 +3,7 @@
 #include "core/base/printable.h"
 #include "formats/onnx/importer/operators.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using Kind = ImportedTensor::Kind;
@@ -77,4 +77,4 @@ void import_dequantize_linear(const NodeReader& node, GraphBuilder& graph) {
   graph.define(node, std::move(reals));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 #include "core/network/hybrid_network.h"
 #include "formats/files/held_file.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 struct RealImportOptions {
   std::int64_t batch = 1;  // replaces a symbolic batch dimension
@@ -35,4 +35,4 @@ bool is_hybrid_onnx(const std::shared_ptr<const HeldFile>& held);
 // quantize` takes it.
 bool is_float_onnx(const std::shared_ptr<const HeldFile>& held);
 
-}  // namespace qsim
+}  // namespace qsim::formats

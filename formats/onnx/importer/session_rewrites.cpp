@@ -11,7 +11,7 @@
 #include "formats/onnx/importer/pad_amounts.h"
 #include "formats/onnx/importer/quantization.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // What `read` gives; nothing where the node is not as `read` wants it. The importer says later what
@@ -291,4 +291,4 @@ void rewrite_as_session(ModelGraph& model, std::vector<ModelNode>& nodes) {
   Rewriting(model, nodes).run();
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 
 #include "formats/onnx/importer/model_graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // `nodes`: those of nodes_in_order(). Nodes that change are copies in model.made_nodes; nodes that
 // fall away are in neither list then.
@@ -17,4 +17,4 @@ namespace qsim {
 //   - Clip before QuantizeLinear that cuts off at most 2^-23 of what the levels have: falls away.
 void rewrite_as_session(ModelGraph& model, std::vector<ModelNode>& nodes);
 
-}  // namespace qsim
+}  // namespace qsim::formats

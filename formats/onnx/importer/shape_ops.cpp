@@ -4,7 +4,7 @@
 #include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/shape_rules.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // `axes` are those of the result: kNk, or kNchw for [N, K, 1, 1].
@@ -103,4 +103,4 @@ void import_transpose(const NodeReader& node, GraphBuilder& graph) {
   define_with_axes(node, graph, input, *axes);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

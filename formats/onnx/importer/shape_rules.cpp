@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Whether the first two numbers of a Reshape's `target` keep the batch and put all of a picture's
@@ -49,6 +49,10 @@ ShapeChange read_reshape(const NodeReader& node, const ImageShape& shape, Axes a
   }
   if (pictures && is_one_pixel(shape)) return {false, Axes::kNchw};  // no element moves
   return {true, pictures ? Axes::kNchw : Axes::kNk};
+}
+
+void require_last_axis(const NodeReader& node, std::int64_t axis) {
+  if (axis != 1 && axis != -1) node.refuse("axis = " + std::to_string(axis), "1, -1");
 }
 
 std::vector<std::int64_t> read_axes(const NodeReader& node, std::int64_t rank) {
@@ -110,4 +114,4 @@ void refuse_permutation(const NodeReader& node, const ImageShape& shape, const P
               "permutations between [N, C, H, W] and [N, H, W, C]");
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

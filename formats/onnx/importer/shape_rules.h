@@ -9,7 +9,7 @@
 #include "formats/onnx/importer/axes.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 using Permutation = std::vector<std::int64_t>;
 
@@ -39,8 +39,11 @@ std::optional<Axes> transposed_axes(const ImageShape& shape, Axes axes, bool has
 // [N, H, W, C].
 inline const Permutation kNhwcToNchw = {0, 3, 1, 2};
 
+// Softmax and ArgMax over [N, K]: refuses an axis other than the last one.
+void require_last_axis(const NodeReader& node, std::int64_t axis);
+
 // The axes of Squeeze and Unsqueeze: an attribute, from opset 13 on an input. Sorted; negative ones
 // count from the end of `rank` axes.
 std::vector<std::int64_t> read_axes(const NodeReader& node, std::int64_t rank);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <memory>
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr std::int64_t kStripeBytes = std::int64_t{4} << 20;
@@ -42,4 +42,4 @@ void for_each_stripe(
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 
 #include "core/base/tensor.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Copies the bytes from `offset` on into `to`, which must end within the tensor.
 using ReadBytes = std::function<void(std::int64_t offset, std::span<std::byte> to)>;
@@ -35,4 +35,4 @@ void for_each_stripe(
     const StoredTensor& stored,
     const std::function<void(std::int64_t first, std::span<const std::int8_t> rows)>& visit);
 
-}  // namespace qsim
+}  // namespace qsim::formats

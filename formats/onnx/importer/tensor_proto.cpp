@@ -27,7 +27,7 @@
 #include "formats/onnx/importer/model_file.h"
 #include "formats/onnx/importer/stored_bytes.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Tensor data that ONNX keeps in files of its own, beside the model.
@@ -325,4 +325,4 @@ std::vector<std::int64_t> decode_int64_elements(const TensorProto& proto, const 
   return values;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

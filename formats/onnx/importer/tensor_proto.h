@@ -15,7 +15,7 @@
 #include "formats/onnx/importer/model_outline.h"
 #include "formats/onnx/importer/stored_bytes.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // "int8", "float16", ... of onnx::TensorProto::DataType.
 std::string onnx_dtype_name(int data_type);
@@ -40,4 +40,4 @@ std::vector<std::int64_t> decode_int64_elements(const onnx::TensorProto& proto,
 std::vector<std::int64_t> decode_int64s(const onnx::TensorProto& proto, const TensorFiles& files,
                                         const std::string& where);
 
-}  // namespace qsim
+}  // namespace qsim::formats

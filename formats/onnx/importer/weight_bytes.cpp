@@ -4,7 +4,7 @@
 
 #include "core/base/limits.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 using onnx::TensorProto;
@@ -53,4 +53,4 @@ std::int64_t weight_bytes(const ModelGraph& graph, const std::vector<ModelNode>&
   return bytes;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -6,7 +6,7 @@
 
 #include "formats/onnx/importer/model_graph.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Bytes of the int8, uint8 and int32 constants (with `is_real`: of the float32 ones) that `nodes`
 // read, each as often as it is read: every node has a copy of its own. External data counts as its
@@ -14,4 +14,4 @@ namespace qsim {
 std::int64_t weight_bytes(const ModelGraph& graph, const std::vector<ModelNode>& nodes,
                           bool is_real = false);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -5,7 +5,7 @@
 
 #include "core/network/layer_arithmetic.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 void require_8_bit(const NodeReader& node, const std::string& name, DType dtype) {
@@ -224,4 +224,4 @@ Tensor read_real_bias(const NodeReader& node, int index, const ImportedTensor* t
   return bias;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -10,7 +10,7 @@
 #include "formats/onnx/importer/quantization.h"
 #include "formats/onnx/importer/stored_bytes.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // 8-bit weights as they are in the file.
 struct StoredWeights {
@@ -48,4 +48,4 @@ Tensor read_bias(const NodeReader& node, int index, std::string_view name, std::
 Tensor read_real_bias(const NodeReader& node, int index, const ImportedTensor* tensor,
                       std::int64_t channels, const std::vector<double>& products, bool row);
 
-}  // namespace qsim
+}  // namespace qsim::formats

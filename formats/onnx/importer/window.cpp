@@ -5,7 +5,7 @@
 #include "core/base/checked_math.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 struct SidePads {
@@ -104,4 +104,4 @@ void add_pads(Window& window, const Pads& pads) {
   window.pad_right = checked_add(window.pad_right, pads.right);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -5,7 +5,7 @@
 #include "formats/onnx/importer/imported_tensor.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Reads strides, pads, auto_pad and dilations of a window of kernel_h x kernel_w over
 // pictures of shape `input`; auto_pad is resolved into pads.
@@ -15,4 +15,4 @@ Window read_window(const NodeReader& node, const NodeAttributes& attributes,
 // Adds the pads of a Pad before the window to its own.
 void add_pads(Window& window, const Pads& pads);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace qsim {
+namespace qsim::formats {
 
 // The low three bits of a field's tag; the bits above are its number.
 enum WireType : std::uint64_t {
@@ -29,4 +29,4 @@ inline std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
   return std::nullopt;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/median.h"
 #include "golden/device/cuda_error.h"
 #include "golden/device/devices.h"
 #include "golden/graph/cuda/device_network.h"
@@ -72,7 +73,7 @@ class CudaGraphExecutor::Impl {
     QSIM_CHECK(!replay_.is_empty(), "time_network before the first run");
     make_current();
     cuda::time_replays(stream_, replay_, kWarmUpReplays);
-    return cuda::median(cuda::time_replays(stream_, replay_, runs));
+    return median(cuda::time_replays(stream_, replay_, runs));
   }
 
   std::vector<CudaKernelTime> time_kernels(int runs) {
@@ -151,13 +152,12 @@ class CudaGraphExecutor::Impl {
 
   // Seconds of one launch. Many in a row make one measurement, as one is too short to be measured.
   double time_kernel(const cuda::Kernel& kernel, int runs) const {
-    const double one =
-        cuda::median(cuda::time_replays(stream_, launches(kernel, 1), kWarmUpReplays));
+    const double one = median(cuda::time_replays(stream_, launches(kernel, 1), kWarmUpReplays));
     const int count = std::clamp(
         static_cast<int>(std::ceil(kShortestMeasurement / std::max(one, 1e-7))), 1, kMostLaunches);
     const cuda::CapturedGraph many = launches(kernel, count);
     cuda::time_replays(stream_, many, 1);
-    return cuda::median(cuda::time_replays(stream_, many, runs)) / count;
+    return median(cuda::time_replays(stream_, many, runs)) / count;
   }
 
   const Graph& graph_;

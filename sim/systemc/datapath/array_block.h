@@ -18,7 +18,7 @@
 #error "define QSIM_KERNEL_TARGET"
 #endif
 
-namespace qsim::array_block {
+namespace qsim::sim::array_block {
 
 inline constexpr std::uint32_t kBiasLane = 0x80808080u;
 
@@ -137,4 +137,4 @@ void run_blocks(const LaneView& view) {
   }
 }
 
-}  // namespace qsim::array_block
+}  // namespace qsim::sim::array_block

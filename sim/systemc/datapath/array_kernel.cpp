@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "sim/systemc/datapath/array_paths.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 // One pixel under one fold: psums[c] += sum over r of x[r] * weights[r][c], mod 2^32.
@@ -108,4 +108,4 @@ void ArrayKernel::execute(const Execute& execute, const ArchConfig& arch,
 #endif
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -13,7 +13,7 @@
 #include "sim/systemc/datapath/scratchpads.h"
 #include "sim/systemc/datapath/vector_path.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class ArrayKernel {
  public:
@@ -27,4 +27,4 @@ class ArrayKernel {
   ArrayOperands operands_;  // kept for its storage
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

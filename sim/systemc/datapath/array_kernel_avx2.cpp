@@ -9,7 +9,7 @@
 #include "sim/systemc/datapath/array_paths.h"
 #include "sim/systemc/datapath/array_vectors.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 // vpmaddwd on sign-extended pairs. (vpmaddubsw on bytes would saturate its 16-bit sums.)
@@ -36,6 +36,6 @@ void run_array_avx2(const LaneView& view) {
   array_block::run_blocks<Lanes8, 2, 6>(view);
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim
 
 #endif  // defined(__x86_64__)

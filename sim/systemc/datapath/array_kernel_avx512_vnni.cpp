@@ -9,7 +9,7 @@
 #include "sim/systemc/datapath/array_paths.h"
 #include "sim/systemc/datapath/array_vectors.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 // vpdpbusd takes an unsigned byte times a signed one: activations come with 128 added, which the
@@ -58,6 +58,6 @@ void run_array_avx512_vnni(const LaneView& view) {
   array_block::run_blocks<Lanes16, 4, 6>(view);
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim
 
 #endif  // defined(__x86_64__)

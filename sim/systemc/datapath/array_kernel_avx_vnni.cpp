@@ -10,7 +10,7 @@
 #include "sim/systemc/datapath/array_paths.h"
 #include "sim/systemc/datapath/array_vectors.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 // As in array_kernel_avx512_vnni.cpp, activations come with 128 added.
@@ -37,6 +37,6 @@ void run_array_avx_vnni(const LaneView& view) {
   array_block::run_blocks<Lanes8, 2, 6>(view);
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim
 
 #endif  // defined(__x86_64__)

@@ -5,7 +5,7 @@
 
 #include "sim/systemc/datapath/lane_layout.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 constexpr std::uint32_t kBias = 0x80808080u;
@@ -286,4 +286,4 @@ void ArrayOperands::lay_weights(const Execute& execute, std::uint32_t block, con
   view_.corrections = corrections;
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -14,7 +14,7 @@
 #include "sim/systemc/datapath/lane_layout.h"
 #include "sim/systemc/datapath/scratchpads.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 // Commands of no more pixels than this have the weights summed while they are multiplied: as
 // another pixel, for whose sake no pass over the weights is needed.
@@ -61,4 +61,4 @@ class ArrayOperands {
   LaneView view_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

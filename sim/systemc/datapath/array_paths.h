@@ -4,10 +4,10 @@
 
 #include "sim/systemc/datapath/array_operands.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 void run_array_avx2(const LaneView& view);         // kSignedPairs
 void run_array_avx_vnni(const LaneView& view);     // kBiasedBytes
 void run_array_avx512_vnni(const LaneView& view);  // kBiasedBytes
 
-}  // namespace qsim
+}  // namespace qsim::sim

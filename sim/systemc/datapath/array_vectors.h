@@ -11,7 +11,7 @@
 #error "define QSIM_INLINE"
 #endif
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 struct Vector8 {
@@ -51,4 +51,4 @@ struct Vector4 {
 };
 
 }  // namespace
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 // A tile's reduction in as many pieces as EXECUTEs of one column block read. Beyond them the one
@@ -78,4 +78,4 @@ void LaidActivationsCache::drop(std::int64_t first, std::int64_t end) {
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

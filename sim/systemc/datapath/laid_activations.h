@@ -10,7 +10,7 @@
 
 #include "core/machine/isa/commands.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 // Uninitialised 64-byte aligned storage that only grows.
 class LaneBuffer {
@@ -60,4 +60,4 @@ class LaidActivationsCache {
   std::size_t found_ = 0;  // the entry that was found last
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -7,7 +7,7 @@
 
 #define QSIM_AVX2 __attribute__((target("avx2")))
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 __m128i load16(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
@@ -276,6 +276,6 @@ QSIM_AVX2 void sub_weight_sums(const std::uint32_t* lanes, std::size_t steps, st
   }
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim
 
 #endif  // defined(__x86_64__)

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace qsim {
+namespace qsim::sim {
 
 enum class OperandFormat {
   kBiasedBytes,  // activations as u8 = carried + 128, weights as s8
@@ -37,4 +37,4 @@ void lay_weight_pairs(const std::int8_t* weights, std::size_t steps, std::size_t
 void sub_weight_sums(const std::uint32_t* lanes, std::size_t steps, std::size_t columns,
                      std::uint32_t* sums);
 
-}  // namespace qsim
+}  // namespace qsim::sim

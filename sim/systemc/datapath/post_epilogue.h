@@ -10,7 +10,7 @@
 #include "core/machine/isa/commands.h"
 #include "core/numerics/requantize.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 // How a psum becomes a level: by the shift alone; by the multiplier and then the shift; or as
 // float32 numbers do it, which is RequantizerRounding::kFloat32 by definition
@@ -62,4 +62,4 @@ constexpr bool is_position_by_position(const Post& post) {
 // columns, exact sums, and a constant of a sum that is not a float32. x86-64 only.
 bool try_post_avx512(const PostEpilogue& epilogue);
 
-}  // namespace qsim
+}  // namespace qsim::sim

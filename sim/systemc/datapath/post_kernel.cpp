@@ -8,7 +8,7 @@
 #include "core/machine/isa/post_words.h"
 #include "sim/systemc/datapath/post_epilogue.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 #define QSIM_ALWAYS_INLINE inline __attribute__((always_inline))
@@ -236,4 +236,4 @@ void post_tile(const Post& post, const ArchConfig& arch, VectorPath path,
   run_post_portable(epilogue);
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -9,8 +9,8 @@
 #include "sim/systemc/datapath/scratchpads.h"
 #include "sim/systemc/datapath/vector_path.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 void post_tile(const Post& post, const ArchConfig& arch, VectorPath path, Scratchpads& scratchpads);
 
-}  // namespace qsim
+}  // namespace qsim::sim

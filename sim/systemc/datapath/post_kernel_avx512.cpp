@@ -10,7 +10,7 @@
 #define QSIM_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #define QSIM_INLINE QSIM_AVX512 inline __attribute__((always_inline))
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 constexpr std::size_t kLanes = 16;
@@ -253,6 +253,6 @@ bool try_post_avx512(const PostEpilogue& epilogue) {
   return false;
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim
 
 #endif  // defined(__x86_64__)

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 // SRAM wakes up with arbitrary bytes: a word read before it is written must not pass for a zero.
@@ -81,4 +81,4 @@ std::span<std::int8_t> Scratchpads::table(std::int64_t slot) {
   return words(tables_, "table memory", kTableBytes, size(tables_), slot, 1);
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

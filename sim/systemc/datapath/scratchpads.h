@@ -11,7 +11,7 @@
 #include "core/machine/arch_config.h"
 #include "sim/systemc/datapath/laid_activations.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 class Scratchpads {
  public:
@@ -47,4 +47,4 @@ class Scratchpads {
   LaidActivationsCache laid_activations_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::sim

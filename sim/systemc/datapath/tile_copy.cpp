@@ -7,7 +7,7 @@
 
 #include "core/base/checked_math.h"
 
-namespace qsim {
+namespace qsim::sim {
 namespace {
 
 // Calls visit(address) for every run of a LOAD or STORE, in order.
@@ -124,4 +124,4 @@ void store_tile(const Store& store, const ArchConfig& arch, Scratchpads& scratch
   });
 }
 
-}  // namespace qsim
+}  // namespace qsim::sim

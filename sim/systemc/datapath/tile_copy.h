@@ -6,11 +6,11 @@
 #include "core/machine/isa/commands.h"
 #include "sim/systemc/datapath/scratchpads.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 void load_tile(const Load& load, const ArchConfig& arch, DramMemory& dram,
                Scratchpads& scratchpads);
 void store_tile(const Store& store, const ArchConfig& arch, Scratchpads& scratchpads,
                 DramMemory& dram);
 
-}  // namespace qsim
+}  // namespace qsim::sim

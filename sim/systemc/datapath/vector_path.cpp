@@ -4,7 +4,7 @@
 
 #include "core/base/avx_vnni.h"
 
-namespace qsim {
+namespace qsim::sim {
 
 std::string_view vector_path_name(VectorPath path) {
   switch (path) {
@@ -40,4 +40,4 @@ bool is_supported(VectorPath path) {
 
 VectorPath best_vector_path() { return *std::ranges::find_if(kVectorPaths, is_supported); }
 
-}  // namespace qsim
+}  // namespace qsim::sim

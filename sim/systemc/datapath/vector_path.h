@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace qsim {
+namespace qsim::sim {
 
 enum class VectorPath { kPortable, kAvx2, kAvxVnni, kAvx512Vnni };
 
@@ -16,4 +16,4 @@ std::string_view vector_path_name(VectorPath path);
 bool is_supported(VectorPath path);  // by this processor
 VectorPath best_vector_path();
 
-}  // namespace qsim
+}  // namespace qsim::sim

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace cli;
+using namespace report;
 namespace {
 
 OutputForm form_of(ImageShape shape, int zero_point, std::optional<int> scale_exponent) {

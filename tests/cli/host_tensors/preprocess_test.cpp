@@ -7,6 +7,9 @@
 #include "tests/files/files_test_support.h"
 
 namespace qsim {
+
+using namespace cli;
+using namespace formats;
 namespace {
 
 Value input_value(DType dtype, int zero_point, int exponent) {

@@ -6,6 +6,8 @@
 #include "formats/traces/npy.h"
 
 namespace qsim::golden_test {
+
+using namespace formats;
 namespace {
 
 // As LAYERS of models/train/abc_network.py.

@@ -6,6 +6,8 @@
 
 namespace qsim::golden_test {
 
+using namespace formats;
+
 ExitCode bench_network(const BenchOptions& options) {
   const Workload workload = load_workload(options.workload, options.batch);
   golden::CudaGraphExecutor cuda(workload.graph,

@@ -14,6 +14,9 @@
 #include "tests/golden/random_graph.h"
 
 namespace qsim::golden_test {
+
+using namespace cli;
+using namespace formats;
 namespace {
 
 using golden::CudaGraphExecutor;

@@ -13,6 +13,8 @@
 #include "golden/kernels/linear/reference_linear.h"
 
 namespace qsim::golden {
+
+using namespace formats;
 namespace {
 
 constexpr NpyType kTypes[] = {kNpyFloat32, kNpyFloat16, kNpyUint16};  // in FloatType's order

@@ -16,6 +16,8 @@
 #include "golden/graph/real/real_executor.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 // A tensor of the graph's input from one in the file's axes.

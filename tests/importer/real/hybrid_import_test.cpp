@@ -6,6 +6,8 @@
 #include "tests/importer/real/real_model.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using onnx::TensorProto;

@@ -8,6 +8,8 @@
 #include "formats/onnx/importer/real_importer.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using onnx::TensorProto;

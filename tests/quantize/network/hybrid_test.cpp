@@ -17,6 +17,8 @@
 #include "tests/quantize/network/judged_run.h"
 
 namespace qsim::quantize {
+
+using namespace formats;
 namespace {
 
 struct Case {

@@ -19,6 +19,8 @@
 #include "tests/quantize/network/judged_run.h"
 
 namespace qsim::quantize {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

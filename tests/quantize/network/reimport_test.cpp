@@ -9,6 +9,8 @@
 #include "tests/quantize/network/judged_run.h"
 
 namespace qsim::quantize {
+
+using namespace formats;
 namespace {
 
 // What differs after export and import, in either form.

@@ -16,6 +16,8 @@
 #include "tests/quantize/network/integer_output.h"
 
 namespace qsim::quantize {
+
+using namespace formats;
 namespace {
 
 namespace fs = std::filesystem;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 ResultLayer layer(const std::string& name, std::uint64_t cycles, std::uint64_t bytes) {

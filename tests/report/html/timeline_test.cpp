@@ -8,6 +8,8 @@
 #include "tests/report/sample_run.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 constexpr std::size_t kExecuteLane = 3;

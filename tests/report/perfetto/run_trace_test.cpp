@@ -14,6 +14,11 @@
 #include "tests/report/sample_run.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace sim;
 namespace {
 
 struct TracedRun {

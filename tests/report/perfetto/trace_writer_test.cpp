@@ -7,6 +7,8 @@
 #include "tests/report/perfetto/trace_reader.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 std::string hex(const ProtoMessage& message) {

@@ -6,6 +6,8 @@
 #include "report/results/result_comparison.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 // A layer that takes 1000 cycles and 2 MB.

@@ -12,6 +12,8 @@
 #include "report/results/result_json.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 ResultLayer layer(const std::string& name, std::uint64_t cycles, std::uint64_t read_bytes,

@@ -10,6 +10,8 @@
 #include "report/results/profile_csv.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 NetworkResult ranked_point(const std::string& dataflow, std::uint64_t cycles, std::uint64_t bytes,

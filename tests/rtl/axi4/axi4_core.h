@@ -25,7 +25,7 @@ struct Axi4Traffic {
   std::uint64_t b_waits = 0;
 };
 
-class Axi4Core final : public RtlCore {
+class Axi4Core final : public rtl::RtlCore {
  public:
   // `dram` is the image to begin with; between its regions the memory holds noise. Registers and
   // memories of the core begin random. `program` must outlive this object.
@@ -33,8 +33,8 @@ class Axi4Core final : public RtlCore {
            std::uint64_t seed);
   ~Axi4Core() override;
 
-  const RtlPorts& ports() const override { return ports_; }
-  const RtlParameters& parameters() const override { return parameters_; }
+  const rtl::RtlPorts& ports() const override { return ports_; }
+  const rtl::RtlParameters& parameters() const override { return parameters_; }
   void settle() override;
   void eval_cycle() override;
   void begin_cycles() override {}
@@ -66,8 +66,8 @@ class Axi4Core final : public RtlCore {
   Axi4Memory memory_;
   std::vector<std::uint8_t> image_;  // the memory at the begin
   std::unique_ptr<Model> model_;
-  RtlPorts ports_{};
-  RtlParameters parameters_;
+  rtl::RtlPorts ports_{};
+  rtl::RtlParameters parameters_;
   std::uint8_t start_ = 0;
   std::uint8_t unit_ready_ = 0;
   std::uint8_t done_ = 0;

@@ -15,6 +15,10 @@
 #include "tests/rtl/axi4/axi4_core.h"
 
 namespace qsim::test {
+
+using namespace compiler;
+using namespace formats;
+using namespace rtl;
 namespace {
 
 constexpr const char* kConfig = "tests/rtl/axi4/wide_bus.yaml";

@@ -25,6 +25,10 @@
 #include "tests/rtl/programs/differential.h"
 
 namespace qsim {
+
+using namespace formats;
+using namespace rtl;
+using namespace sim;
 namespace {
 
 // Commands that no program has, for coverage: any value in every field, so that the highest bits of

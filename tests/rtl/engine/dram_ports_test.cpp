@@ -9,6 +9,8 @@
 #include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
+
+using namespace rtl;
 namespace {
 
 // The port's signals. Latency 10, bursts of 8 beats at most, 2 outstanding, 4-byte beats.

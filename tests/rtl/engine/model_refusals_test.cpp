@@ -7,6 +7,8 @@
 #include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
+
+using namespace rtl;
 namespace {
 
 std::string refusal_of(const std::filesystem::path& library) {

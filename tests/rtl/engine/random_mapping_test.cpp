@@ -12,6 +12,11 @@
 #include "tests/rtl/engine/rtl_support.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace rtl;
+using namespace sim;
 namespace {
 
 TEST(RtlRandomMapping, ProgramsGiveTheGoldensBytesAndTheTimesOfTheRecurrence) {

@@ -17,6 +17,12 @@
 #include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace rtl;
+using namespace sim;
 namespace {
 
 std::string failure_of(Engine& engine, const Program& program) {

@@ -11,6 +11,8 @@
 #include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
+
+using namespace rtl;
 namespace {
 
 namespace fs = std::filesystem;

@@ -4,6 +4,8 @@
 #include <fstream>
 
 namespace qsim {
+
+using namespace rtl;
 namespace {
 
 namespace fs = std::filesystem;

@@ -34,7 +34,7 @@ class ScratchFolder {
 // A copy of what models are built from, in `folder`/rtl, with a stand-in for the accelerator: it
 // takes commands and does nothing with them, and its assertion says "opcode 0 comes first" unless
 // unit 0's first command is a LOAD. Its places have no built models and a cache in `folder`.
-RtlPlaces stand_in_places(const std::filesystem::path& folder);
+rtl::RtlPlaces stand_in_places(const std::filesystem::path& folder);
 
 void expect_contains(const std::string& text, const std::string& part);
 

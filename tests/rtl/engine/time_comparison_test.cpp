@@ -7,6 +7,8 @@
 #include "tests/sim/systemc/hand_program.h"
 
 namespace qsim {
+
+using namespace cli;
 namespace {
 
 CommandTimes hand_times() {

@@ -20,6 +20,10 @@
 #include "tests/rtl/programs/witnesses.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace sim;
 namespace {
 
 // A network, compiled, through every engine and golden: what a campaign of random networks

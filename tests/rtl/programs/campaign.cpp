@@ -10,6 +10,8 @@
 #include "tests/rtl/programs/shrinker.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 // Makes the failing program small, writes it, and says so in a line. What fails only after the

@@ -8,7 +8,7 @@
 namespace qsim {
 namespace {
 
-using verifier::Memory;
+using compiler::verifier::Memory;
 using Times = std::array<std::vector<CommandTime>, kUnits>;
 
 constexpr std::array<std::size_t, 7> kSizes = {kKernelBins,   kStrideBins, kPadBins,  kPoolBins,
@@ -67,8 +67,8 @@ unsigned shift_bins(const Program& program, const Load& load) {
 class Flow {
  public:
   Flow(const Program& program, const Times& times) : program_(program) {
-    const auto traits = verifier::memory_traits(program.arch);
-    for (std::size_t m = 0; m < verifier::kMemories; ++m) {
+    const auto traits = compiler::verifier::memory_traits(program.arch);
+    for (std::size_t m = 0; m < compiler::verifier::kMemories; ++m) {
       writers_[m].resize(static_cast<std::size_t>(traits[m].words));
     }
     for (std::size_t u = 0; u < kUnits; ++u) {
@@ -110,14 +110,14 @@ class Flow {
 
   void follow(const Step& step) {
     const Command command = program_.streams[step.unit].command(step.index);
-    const verifier::LocalAccess access = local_access(command, program_.arch);
-    for (const verifier::WordRange& range : access.reads) {
+    const compiler::verifier::LocalAccess access = local_access(command, program_.arch);
+    for (const compiler::verifier::WordRange& range : access.reads) {
       const auto& writers = writers_[static_cast<std::size_t>(range.memory)];
       for (std::int64_t w = range.begin; w < range.end; ++w) {
         take(step, range.memory, writers[static_cast<std::size_t>(w)]);
       }
     }
-    for (const verifier::WordRange& range : access.writes) {
+    for (const compiler::verifier::WordRange& range : access.writes) {
       auto& writers = writers_[static_cast<std::size_t>(range.memory)];
       const auto* execute = std::get_if<Execute>(&command.fields);
       for (std::int64_t w = range.begin; w < range.end; ++w) {
@@ -186,7 +186,7 @@ class Flow {
   const Program& program_;
   std::vector<Step> order_;
   std::array<std::vector<bool>, kUnits> stalled_;
-  std::array<std::vector<std::size_t>, verifier::kMemories> writers_;  // of each word
+  std::array<std::vector<std::size_t>, compiler::verifier::kMemories> writers_;  // of each word
   std::vector<std::vector<std::size_t>> reaching_;  // EXECUTEs whose psums an EXECUTE leaves
   std::vector<bool> load_stalled_;                  // by EXECUTE
   std::vector<PostFlow> posts_;

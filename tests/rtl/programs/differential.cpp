@@ -7,6 +7,8 @@
 #include "report/analysis/cycle_accounting.h"
 
 namespace qsim {
+
+using namespace report;
 namespace {
 
 // The STORE that brings byte `at` of layer `layer`'s ofmap.

@@ -15,6 +15,10 @@
 #include "tests/rtl/programs/witnesses.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace sim;
 namespace {
 
 namespace fs = std::filesystem;

@@ -11,6 +11,8 @@
 #include "tests/rtl/programs/field_numbers.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 DramTensor byte_tensor(std::int64_t address, std::int64_t bytes, std::int64_t block) {
@@ -153,7 +155,7 @@ void DramDraft::add_regions(const ProgramLayout& layout) {
   const std::int64_t block = arch_.block_channels();
   const std::int64_t align = std::min(arch_.bus_bytes, block);
   std::int64_t largest = 0;
-  for (const MemoryTurn& turn : layout.of(verifier::Memory::kActivation)) {
+  for (const MemoryTurn& turn : layout.of(compiler::verifier::Memory::kActivation)) {
     for (const Load& load : turn.loads) {
       largest = std::max(
           largest, std::int64_t{load.run_bytes} + (load.groups + load.runs) * arch_.array_rows);

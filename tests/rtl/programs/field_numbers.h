@@ -9,6 +9,8 @@
 namespace qsim {
 
 inline std::uint32_t u32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-constexpr std::size_t number(verifier::Memory memory) { return static_cast<std::size_t>(memory); }
+constexpr std::size_t number(compiler::verifier::Memory memory) {
+  return static_cast<std::size_t>(memory);
+}
 
 }  // namespace qsim

@@ -14,6 +14,8 @@
 #include "tests/rtl/programs/word_spans.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 constexpr const char* kConfigs[] = {"pe4x4",    "pe8x8",   "pe16x16",

@@ -9,7 +9,7 @@
 namespace qsim {
 namespace {
 
-using verifier::Memory;
+using compiler::verifier::Memory;
 
 constexpr std::array<Memory, 3> kLoaded = {Memory::kActivation, Memory::kWeight,
                                            Memory::kParameter};
@@ -17,7 +17,7 @@ constexpr std::array<Memory, 3> kLoaded = {Memory::kActivation, Memory::kWeight,
 class Addresses {
  public:
   Addresses(const ProgramPlan& plan, ProgramLayout& layout)
-      : plan_(plan), layout_(layout), traits_(verifier::memory_traits(plan.arch)) {}
+      : plan_(plan), layout_(layout), traits_(compiler::verifier::memory_traits(plan.arch)) {}
 
   void set() {
     for (const Memory m : kLoaded) cut_loads(m);
@@ -98,14 +98,14 @@ class Addresses {
 
   const ProgramPlan& plan_;
   ProgramLayout& layout_;
-  std::array<verifier::MemoryTraits, verifier::kMemories> traits_;
+  std::array<compiler::verifier::MemoryTraits, compiler::verifier::kMemories> traits_;
 };
 
 }  // namespace
 
 void choose_part(const ProgramPlan& plan, std::size_t m, const std::vector<MemoryTurn>& turns,
                  MemoryTurn& turn) {
-  const verifier::MemoryTraits traits = verifier::memory_traits(plan.arch)[m];
+  const compiler::verifier::MemoryTraits traits = compiler::verifier::memory_traits(plan.arch)[m];
   const auto parts = static_cast<std::size_t>(traits.words / traits.part_words);
   const std::size_t in_flight = std::min(plan.flights[m].turns, parts);
   Random random(plan.seed + 7919 * turns.size() + m);

@@ -17,6 +17,8 @@
 #include "tests/rtl/programs/program_layout.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 // Semaphores that order what needs no order: more waits, other overlaps, the same bytes.
@@ -70,7 +72,7 @@ void add_noise(std::uint64_t seed, std::size_t semaphore, const CommandPositions
   }
 }
 
-using verifier::Memory;
+using compiler::verifier::Memory;
 
 constexpr std::array<const char*, kTurnMemories> kMemoryNames = {"act", "weight", "param", "acc",
                                                                  "out"};

@@ -11,7 +11,7 @@
 namespace qsim {
 namespace {
 
-using verifier::Memory;
+using compiler::verifier::Memory;
 
 class Placement {
  public:

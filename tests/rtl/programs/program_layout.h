@@ -25,7 +25,7 @@ struct MemoryTurn {
   std::vector<Load> loads;  // local side complete
 };
 
-// A command and its turns, by verifier::Memory; those of other memories do not count.
+// A command and its turns, by compiler::verifier::Memory; those of other memories do not count.
 struct PlacedCommand {
   Command command;
   std::size_t layer = 0;
@@ -40,8 +40,10 @@ struct ProgramLayout {
   std::vector<PlacedCommand> executes, posts, stores;
   std::vector<std::int64_t> ofmap_words;  // of C bytes, by layer
 
-  std::vector<MemoryTurn>& of(verifier::Memory m) { return turns[static_cast<std::size_t>(m)]; }
-  const std::vector<MemoryTurn>& of(verifier::Memory m) const {
+  std::vector<MemoryTurn>& of(compiler::verifier::Memory m) {
+    return turns[static_cast<std::size_t>(m)];
+  }
+  const std::vector<MemoryTurn>& of(compiler::verifier::Memory m) const {
     return turns[static_cast<std::size_t>(m)];
   }
 };

@@ -11,6 +11,8 @@
 #include "tests/rtl/programs/word_spans.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 // The dataflows of a random program's EXECUTEs, and their column blocks. It draws apart, so that
@@ -167,7 +169,7 @@ class PlanDraw {
     plan_.layers.push_back(layer);
     draw_surroundings();
     plan_.noise.clear();
-    plan_.flights[static_cast<std::size_t>(verifier::Memory::kAccumulator)] = {2, 2};
+    plan_.flights[static_cast<std::size_t>(compiler::verifier::Memory::kAccumulator)] = {2, 2};
     return plan_;
   }
 

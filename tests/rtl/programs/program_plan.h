@@ -46,7 +46,7 @@ struct LayerPlan {
 
 // Memories with turns of their own: a table belongs to the turn of its slot's parameters.
 inline constexpr std::size_t kTurnMemories = 5;
-static_assert(static_cast<std::size_t>(verifier::Memory::kTable) == kTurnMemories);
+static_assert(static_cast<std::size_t>(compiler::verifier::Memory::kTable) == kTurnMemories);
 
 // How many turns of a memory's slots may be under way, and how many of their free tokens are there
 // from the start; the first turns do without the others.

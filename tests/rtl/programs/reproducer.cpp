@@ -9,6 +9,9 @@
 
 namespace qsim {
 
+using namespace compiler;
+using namespace formats;
+
 std::string reproducer_text(const RandomCase& made, const std::string& found) {
   std::ostringstream text;
   text << "reproducer " << quoted_word(found) << "\ninput bytes=" << made.input.bytes.size()

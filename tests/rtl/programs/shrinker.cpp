@@ -8,6 +8,8 @@
 #include "tests/core/program_draft.h"
 
 namespace qsim {
+
+using namespace compiler;
 namespace {
 
 constexpr std::uint64_t kPartSeeds = 6;

@@ -17,6 +17,8 @@
 #include "tests/rtl/programs/witnesses.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using Clock = std::chrono::steady_clock;

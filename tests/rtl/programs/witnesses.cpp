@@ -9,6 +9,10 @@
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {
+
+using namespace formats;
+using namespace rtl;
+using namespace sim;
 namespace {
 
 RtlModelOptions model_options(const VerifyOptions& options) {

@@ -4,17 +4,19 @@
 
 namespace qsim {
 
-verifier::LocalAccess local_access(const Command& command, const ArchConfig& arch) {
-  return std::visit([&](const auto& c) { return verifier::LocalAccesses(arch).of(c); },
+using namespace compiler;
+
+compiler::verifier::LocalAccess local_access(const Command& command, const ArchConfig& arch) {
+  return std::visit([&](const auto& c) { return compiler::verifier::LocalAccesses(arch).of(c); },
                     command.fields);
 }
 
 namespace {
 
-std::vector<WordSpan> reads_of(const Command& command, verifier::Memory memory,
+std::vector<WordSpan> reads_of(const Command& command, compiler::verifier::Memory memory,
                                const ArchConfig& arch) {
   std::vector<WordSpan> spans;
-  for (const verifier::WordRange& range : local_access(command, arch).reads) {
+  for (const compiler::verifier::WordRange& range : local_access(command, arch).reads) {
     if (range.memory == memory) spans.push_back({range.begin, range.end});
   }
   return spans;
@@ -25,13 +27,13 @@ std::vector<WordSpan> reads_of(const Command& command, verifier::Memory memory,
 std::vector<WordSpan> words_of(const Execute& execute, const ArchConfig& arch) {
   Execute at_zero = execute;
   at_zero.act_addr = 0;
-  return reads_of({0, 0, at_zero}, verifier::Memory::kActivation, arch);
+  return reads_of({0, 0, at_zero}, compiler::verifier::Memory::kActivation, arch);
 }
 
 std::vector<WordSpan> words_of(const Post& post, const ArchConfig& arch) {
   Post at_zero = post;
   at_zero.acc_addr = at_zero.acc_half = 0;
-  return reads_of({0, 0, at_zero}, verifier::Memory::kAccumulator, arch);
+  return reads_of({0, 0, at_zero}, compiler::verifier::Memory::kAccumulator, arch);
 }
 
 WordSpan span_of(const std::vector<WordSpan>& spans) {

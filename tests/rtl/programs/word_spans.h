@@ -10,7 +10,7 @@
 namespace qsim {
 
 // The words of scratchpads and buffers that a command reads and writes, as the verifier sees them.
-verifier::LocalAccess local_access(const Command& command, const ArchConfig& arch);
+compiler::verifier::LocalAccess local_access(const Command& command, const ArchConfig& arch);
 
 // Words [begin, end).
 struct WordSpan {

@@ -12,6 +12,8 @@
 namespace qsim {
 namespace {
 
+namespace interpreter = sim::interpreter;
+
 using interpreter::apply;
 using interpreter::Machine;
 

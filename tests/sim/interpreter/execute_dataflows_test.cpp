@@ -8,6 +8,10 @@
 #include "tests/sim/systemc/reference_machine.h"
 
 namespace qsim {
+
+namespace interpreter = sim::interpreter;
+
+using namespace sim;
 namespace {
 
 struct Size {

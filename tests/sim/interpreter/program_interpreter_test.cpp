@@ -10,6 +10,8 @@
 #include "tests/core/sample_program.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 RunResult run(const Program& program, bool random_order = false, std::uint64_t seed = 0) {

@@ -12,6 +12,11 @@
 #include "tests/sim/systemc/random_program.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace sim;
 namespace {
 
 StallCycles stalls_of_layers(const RunAccount& run) {

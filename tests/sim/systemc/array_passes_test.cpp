@@ -10,6 +10,8 @@
 #include "tests/sim/systemc/reference_machine.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 // Weights of this many columns, the most that a block has, fill 48 KiB: three passes or more.

@@ -14,6 +14,10 @@
 #include "tests/compiler/random_average_pool.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace report;
+using namespace sim;
 namespace {
 
 TEST(AveragePools, EnginesHaveGoldensBytesAndTheCompilersCycles) {
@@ -45,7 +49,7 @@ TEST(AveragePools, EnginesHaveGoldensBytesAndTheCompilersCycles) {
     const RunResult run = systemc->run(program, input, {});
     EXPECT_EQ(run.ofmaps.at(0), golden.at(0));
     EXPECT_EQ(interpreter->run(program, input, {}).ofmaps.at(0), golden.at(0));
-    const LayerAccount account = qsim::account(program, run.times).layers.at(0);
+    const LayerAccount account = qsim::report::account(program, run.times).layers.at(0);
     const LayerCost cost = cost_of(planned, planned.mapping, arch);
     EXPECT_EQ(cost.cycles, account.cycles());
     EXPECT_EQ(cost.read_bytes(), account.dram_read_bytes);

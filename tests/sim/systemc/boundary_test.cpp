@@ -10,6 +10,10 @@
 #include "tests/compiler/graph_builder.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace report;
+using namespace sim;
 namespace {
 
 using testing::GraphBuilder;

@@ -20,6 +20,10 @@
 #include "tests/sim/systemc/random_program.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace sim;
 namespace {
 
 // Unpacks what is handed over; a layer that comes twice is a failure.

@@ -29,9 +29,9 @@ void copy_into(const std::vector<T>& from, std::span<T> to) {
   std::copy(from.begin(), from.end(), to.begin());
 }
 
-inline Scratchpads copy_of(const ReferenceMachine& machine) {
+inline sim::Scratchpads copy_of(const ReferenceMachine& machine) {
   const ArchConfig& arch = machine.arch;
-  Scratchpads copy(arch);
+  sim::Scratchpads copy(arch);
   copy_into(machine.activations, copy.written_activations(0, arch.act_words()));
   copy_into(machine.weights, copy.weights(0, arch.weight_words()));
   copy_into(machine.outputs, copy.outputs(0, arch.output_words()));
@@ -56,7 +56,7 @@ void expect_same(const char* memory, const std::vector<T>& expected, std::span<c
   }
 }
 
-inline void expect_same(const ReferenceMachine& machine, Scratchpads& scratchpads) {
+inline void expect_same(const ReferenceMachine& machine, sim::Scratchpads& scratchpads) {
   const ArchConfig& arch = machine.arch;
   expect_same<std::int8_t>("activations", machine.activations,
                            scratchpads.activations(0, arch.act_words()));
@@ -73,16 +73,16 @@ inline void expect_same(const ReferenceMachine& machine, Scratchpads& scratchpad
   }
 }
 
-inline std::string case_text(VectorPath path, const ArchConfig& arch, std::uint64_t seed) {
-  return std::string(vector_path_name(path)) + ", array " + std::to_string(arch.array_rows) + "x" +
-         std::to_string(arch.array_cols) + ", seed " + std::to_string(seed);
+inline std::string case_text(sim::VectorPath path, const ArchConfig& arch, std::uint64_t seed) {
+  return std::string(sim::vector_path_name(path)) + ", array " + std::to_string(arch.array_rows) +
+         "x" + std::to_string(arch.array_cols) + ", seed " + std::to_string(seed);
 }
 
 // Runs `body(path, arch, seed)` for every supported path and array size.
 template <typename Body>
 void for_each_case(std::uint64_t seeds, Body body) {
-  for (const VectorPath path : kVectorPaths) {
-    if (!is_supported(path)) continue;
+  for (const sim::VectorPath path : sim::kVectorPaths) {
+    if (!sim::is_supported(path)) continue;
     for (const ArraySize& size : kArraySizes) {
       const ArchConfig arch = small_arch(size.rows, size.cols);
       for (std::uint64_t seed = 1; seed <= seeds; ++seed) {

@@ -11,6 +11,8 @@
 #include "tests/sim/systemc/random_commands.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 TEST(ArrayKernel, EveryVectorPathExecutesRandomCommandsAsThePseudoCodeDoes) {

@@ -11,6 +11,8 @@
 #include "tests/sim/systemc/reference_machine.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 // The same random bytes in both machines.

@@ -14,6 +14,11 @@
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace sim;
 namespace {
 
 int expect_costs(const Graph& graph, const ArchConfig& arch, Engine& engine) {

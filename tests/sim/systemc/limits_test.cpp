@@ -17,6 +17,11 @@
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace sim;
 namespace {
 
 RunAccount time_of(Engine& engine, const Program& program) {

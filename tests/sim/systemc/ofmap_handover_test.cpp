@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 constexpr std::int64_t kChunk = OfmapHandover::kChunkBytes;

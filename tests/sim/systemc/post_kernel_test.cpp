@@ -13,6 +13,8 @@
 #include "tests/sim/systemc/kernel_cases.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 void post_random_commands(RequantizerKind requantizer) {

@@ -12,6 +12,11 @@
 #include "tests/compiler/mapped_network.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace report;
+using namespace sim;
 namespace {
 
 using testing::MappedNetwork;

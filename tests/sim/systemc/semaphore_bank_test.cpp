@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 constexpr std::uint16_t kFirst = 1;

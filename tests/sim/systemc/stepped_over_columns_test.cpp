@@ -10,6 +10,8 @@
 #include "tests/sim/systemc/reference_machine.h"
 
 namespace qsim {
+
+using namespace sim;
 namespace {
 
 // Columns of a tile's row that the window of `e` reads.

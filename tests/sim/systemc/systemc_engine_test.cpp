@@ -11,6 +11,9 @@
 #include "tests/sim/systemc/random_program.h"
 
 namespace qsim {
+
+using namespace report;
+using namespace sim;
 namespace {
 
 // The text of the InternalError that running `program` ends in.

@@ -13,6 +13,10 @@
 #include "sim/systemc/systemc_engine.h"
 
 namespace qsim {
+
+using namespace compiler;
+using namespace formats;
+using namespace sim;
 namespace {
 
 class SystemcVectorPath : public testing::TestWithParam<VectorPath> {

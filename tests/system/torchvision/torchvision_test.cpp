@@ -12,6 +12,8 @@
 #include "formats/workload/workload.h"
 
 namespace qsim {
+
+using namespace formats;
 namespace {
 
 using Lines = std::vector<std::string>;

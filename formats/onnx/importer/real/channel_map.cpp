@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // How many operands of layers that the output depends on are each tensor; the output itself is one
@@ -135,4 +135,4 @@ HybridNetwork folded(MappedGraph mapped) {
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

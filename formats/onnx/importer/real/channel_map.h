@@ -8,7 +8,7 @@
 
 #include "core/network/hybrid_network.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // What is still to be done to the output channels of a layer with weights, in double: its weights
 // and bias become float32 once, when nothing more can come.
@@ -39,4 +39,4 @@ struct MappedGraph {
 // where integer weights are multiplied by a number that is not positive.
 HybridNetwork folded(MappedGraph mapped);
 
-}  // namespace qsim
+}  // namespace qsim::formats

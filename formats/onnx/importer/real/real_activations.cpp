@@ -7,7 +7,7 @@
 #include "formats/onnx/importer/real/real_constants.h"
 #include "formats/onnx/importer/real/real_operators.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -115,4 +115,4 @@ void import_real_hard_swish(const NodeReader& node, RealBuilder& graph) {
   define_function(node, graph, graph.tensor(node, 0), {Activation::Kind::kHardSwish});
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -7,7 +7,7 @@
 #include "formats/onnx/importer/declared_ends.h"
 #include "formats/onnx/importer/tensor_proto.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 void check_size(const NodeReader& node, const ImageShape& shape, Axes axes) {
@@ -226,4 +226,4 @@ HybridNetwork RealBuilder::finish() && {
   return folded(std::move(mapped_));
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

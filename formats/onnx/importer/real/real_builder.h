@@ -11,7 +11,7 @@
 #include "formats/onnx/importer/real/channel_map.h"
 #include "formats/onnx/importer/real/stored_integers.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // What a tensor of the file is: a tensor of the graph with pads around it that no layer has added
 // yet, or what the host makes of the graph's output.
@@ -87,4 +87,4 @@ class RealBuilder {
   std::map<std::string, StoredIntegers, std::less<>> integers_;
 };
 
-}  // namespace qsim
+}  // namespace qsim::formats

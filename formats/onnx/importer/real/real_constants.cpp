@@ -4,7 +4,7 @@
 
 #include "core/base/printable.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 Tensor real_constant(const NodeReader& node, int index, const std::string& name) {
   Tensor constant = node.constant(index, name);
@@ -77,4 +77,4 @@ Tensor turned(const Tensor& matrix) {
   return result;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

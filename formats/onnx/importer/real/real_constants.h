@@ -6,7 +6,7 @@
 
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // Input `index`, called `name` in the ONNX specification: a float32 constant whose numbers are all
 // finite. Throws Error that names the first that is not, by its index in the file.
@@ -27,4 +27,4 @@ Tensor channels_last(const Tensor& weights);
 // [K][M] to [M][K].
 Tensor turned(const Tensor& matrix);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -5,7 +5,7 @@
 #include "formats/onnx/importer/real/real_constants.h"
 #include "formats/onnx/importer/real/real_operators.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Which of two inputs the graph computes, where the other is a constant; -1 where it computes both.
@@ -164,4 +164,4 @@ void import_real_concat(const NodeReader& node, RealBuilder& graph) {
   graph.define_layer(node, Concat{}, inputs, joined, axes);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

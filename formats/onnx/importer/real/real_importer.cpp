@@ -21,7 +21,7 @@
 #include "formats/onnx/importer/shape_rules.h"
 #include "formats/onnx/importer/weight_bytes.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // Layers that sum integers among float32 ones: the nodes of dynamic quantization, as ONNX Runtime's
@@ -390,4 +390,4 @@ bool is_float_onnx(const std::shared_ptr<const HeldFile>& held) {
   return first_quantized(read_model_graph(*file).nodes) == nullptr;
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -3,7 +3,7 @@
 #include "formats/onnx/importer/real/real_constants.h"
 #include "formats/onnx/importer/real/real_operators.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 ChannelMap map_of(std::vector<double> bias, double scale) {
@@ -86,4 +86,4 @@ void import_real_matmul(const NodeReader& node, RealBuilder& graph) {
   define_linear(node, graph, input, std::move(weights), zeros(channels), 1.0, false);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -4,7 +4,7 @@
 
 #include "formats/onnx/importer/real/real_operators.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 struct RealOperator {
@@ -71,4 +71,4 @@ ImportRealOperator find_real_operator(const onnx::NodeProto& node) {
   return find_in(kRealOperators, node);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

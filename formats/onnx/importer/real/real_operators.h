@@ -5,7 +5,7 @@
 #include "formats/onnx/importer/node_reader.h"
 #include "formats/onnx/importer/real/real_builder.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 using ImportRealOperator = void (*)(const NodeReader& node, RealBuilder& graph);
 
@@ -63,4 +63,4 @@ void import_real_cast(const NodeReader& node, RealBuilder& graph);
 void import_real_softmax(const NodeReader& node, RealBuilder& graph);
 void import_real_arg_max(const NodeReader& node, RealBuilder& graph);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -2,7 +2,7 @@
 #include "formats/onnx/importer/pool_window.h"
 #include "formats/onnx/importer/real/real_operators.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // ReduceMean and ReduceMax over height and width.
@@ -65,4 +65,4 @@ void import_real_reduce_max(const NodeReader& node, RealBuilder& graph) {
   reduce<MaxPool>(node, graph);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

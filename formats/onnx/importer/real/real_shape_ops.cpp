@@ -6,7 +6,7 @@
 #include "formats/onnx/importer/real/real_operators.h"
 #include "formats/onnx/importer/shape_rules.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 // The same numbers with other axes.
@@ -37,10 +37,6 @@ bool is_false(const NodeReader& node, int index) {
   const bool has_values = proto->int32_data_size() + std::ssize(proto->raw_data()) == 1;
   return has_values && std::ranges::all_of(proto->int32_data(), is_zero) &&
          std::ranges::all_of(proto->raw_data(), is_zero);
-}
-
-void require_last_axis(const NodeReader& node, std::int64_t axis) {
-  if (axis != 1 && axis != -1) node.refuse("axis = " + std::to_string(axis), "1, -1");
 }
 
 // Vectors [N, K], or what the host made of them.
@@ -153,4 +149,4 @@ void import_real_arg_max(const NodeReader& node, RealBuilder& graph) {
   graph.define(node, input);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

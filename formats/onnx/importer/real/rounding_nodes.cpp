@@ -1,7 +1,7 @@
 // Nodes of the domain "qsim": what becomes of a tensor in fake quantization.
 #include "formats/onnx/importer/real/real_operators.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 std::int32_t small_integer(const NodeReader& node, const NodeAttributes& attributes,
@@ -33,4 +33,4 @@ void import_round_log2(const NodeReader& node, RealBuilder& graph) {
                                 small_integer(node, attributes, "hi")});
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

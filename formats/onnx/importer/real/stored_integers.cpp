@@ -7,7 +7,7 @@
 #include "core/base/printable.h"
 #include "formats/onnx/importer/real/real_constants.h"
 
-namespace qsim {
+namespace qsim::formats {
 namespace {
 
 std::int32_t number_at(const Tensor& tensor, std::size_t i) {
@@ -149,4 +149,4 @@ RealLayerWeights matrix_weights(const NodeReader& node, const StoredIntegers& in
   return layer_weights(integers, levels);
 }
 
-}  // namespace qsim
+}  // namespace qsim::formats

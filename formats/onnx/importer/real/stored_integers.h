@@ -9,7 +9,7 @@
 #include "core/network/hybrid_network.h"
 #include "formats/onnx/importer/node_reader.h"
 
-namespace qsim {
+namespace qsim::formats {
 
 // real = (level - zero_point) * scale.
 struct StoredIntegers {
@@ -35,4 +35,4 @@ RealLayerWeights convolution_weights(const NodeReader& node, const StoredInteger
 RealLayerWeights matrix_weights(const NodeReader& node, const StoredIntegers& integers,
                                 bool outputs_first);
 
-}  // namespace qsim
+}  // namespace qsim::formats

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/median.h"
 #include "golden/common/buffer_plan.h"
 #include "golden/device/cuda_error.h"
 #include "golden/device/devices.h"
@@ -94,7 +95,7 @@ class CudaRealExecutor::Impl {
       for (std::size_t i = 0; i < steps_.size(); ++i) launch(i);
     });
     cuda::time_replays(stream_, replay, kWarmUpRuns);
-    return cuda::median(cuda::time_replays(stream_, replay, runs));
+    return median(cuda::time_replays(stream_, replay, runs));
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "golden/kernels/binary/cuda/layer_times.h"
 
+#include "core/base/median.h"
 #include "golden/device/cold_timer.h"
 #include "golden/device/cuda_error.h"
 #include "golden/device/device_buffer.h"
@@ -20,7 +21,7 @@ BinaryCudaTime time_binary_conv(const BinaryConv& conv, const BinaryStage& stage
   timing.runs = runs;
   BinaryCudaTime time;
   time.path = plan.path;
-  time.seconds = cuda::median(cuda::time_cold(
+  time.seconds = median(cuda::time_cold(
       stream, 1,
       [&](int) {
         enqueue_binary_conv(plan, packed.as<>(), bits.as<>(), output.as<>(), stream.get(), true);

@@ -1,5 +1,6 @@
 #include "golden/kernels/convert/cuda/conversion_times.h"
 
+#include "core/base/median.h"
 #include "golden/device/cold_timer.h"
 #include "golden/device/device_buffer.h"
 #include "golden/device/mixed_copy.h"

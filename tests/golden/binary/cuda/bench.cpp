@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "core/base/median.h"
 #include "golden/device/cold_timer.h"
 #include "golden/device/cuda_error.h"
 #include "golden/kernels/binary/optimised_conv.h"
@@ -102,7 +103,7 @@ ExitCode bench_binary(int runs) {
                          std::memcmp(found.data(), expected.words.data(), found.size()) == 0;
       right = right && equal;
       const std::vector<double> times = time_layer(layer, plan, runs);
-      const double median = golden::cuda::median(times);
+      const double median = qsim::median(times);
       if (path == BinaryCudaPath::kAuto && median * 1e6 <= bench.target_us) ++met;
       const double ops = 2.0 * static_cast<double>(kBatch * bench.size * bench.size) *
                          static_cast<double>(bench.channels * bench.channels) * 9 * bench.bases *
