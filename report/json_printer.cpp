@@ -238,6 +238,22 @@ Json divergence_json(const Divergence& divergence) {
   return json;
 }
 
+Json host_json(const HostReport& host) {
+  Json nodes = Json::array();
+  for (const HostNodeReport& node : host.nodes) {
+    nodes.push_back({{"name", node.name},
+                     {"operation", node.operation},
+                     {"operations", node.operations},
+                     {"bytes", node.bytes},
+                     {"reason", node.reason}});
+  }
+  return {{"as", host.as},
+          {"parts", host.parts},
+          {"crossing_bytes", host.crossing_bytes},
+          {"seconds", host.seconds},
+          {"nodes", std::move(nodes)}};
+}
+
 Json verify_summary_json(const VerifySummary& verify) {
   const Comparison& comparison = verify.comparison;
   Json json = {{"golden", verify.golden},
@@ -286,6 +302,7 @@ std::string run_json(const RunReport& report) {
                            {"compare", report.phases.compare}};
   json["output"] = {{"top", top_json(report.top)}};
   if (report.snap) json["snap"] = snap_json(*report.snap);
+  if (report.host) json["host"] = host_json(*report.host);
   json["verify"] = report.verify ? verify_summary_json(*report.verify) : Json(nullptr);
   return json_text(json);
 }

@@ -130,6 +130,22 @@ struct SnapError {
   std::optional<std::int64_t> top1_changed;  // pictures; absent where the output has no classes
 };
 
+// What a host does of the network, beside the array.
+struct HostNodeReport {
+  std::string name;
+  std::string operation;
+  std::string reason;  // why the array does not run it
+  std::int64_t operations = 0;
+  std::int64_t bytes = 0;
+};
+struct HostReport {
+  std::string as;                   // "integer" or "onnxruntime"
+  std::int64_t parts = 0;           // that the array runs
+  std::int64_t crossing_bytes = 0;  // of levels, from the host to the array and back
+  std::vector<HostNodeReport> nodes;
+  double seconds = 0;  // that golden's host took
+};
+
 struct RunReport {
   Provenance provenance;
   ArchConfig config;
@@ -142,10 +158,11 @@ struct RunReport {
   std::optional<ReportArea> area;  // beside energy
   double wall_seconds = 0;         // the engine alone
   PhaseSeconds phases;
-  std::vector<OutputClass> top;         // best first
-  std::optional<VerifySummary> verify;  // absent: not compared
-  std::optional<SnapError> snap;        // with --snap and data
-  bool prints_bounds = false;           // in the text for people; JSON has them always
+  std::vector<OutputClass> top;                   // best first
+  std::optional<VerifySummary> verify;            // absent: not compared
+  std::optional<SnapError> snap;                  // with --snap and data
+  std::optional<HostReport> host = std::nullopt;  // of a network that has one
+  bool prints_bounds = false;                     // in the text for people; JSON has them always
 };
 
 // Fills config, layers, total, units, simulated_seconds and wall_seconds; without timing for an

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
+#include <map>
 #include <string>
 
 #include "core/base/printable.h"
@@ -237,6 +237,40 @@ void print_classes(const RunReport& report, std::ostream& out) {
   out << '\n';
 }
 
+void print_host(const RunReport& report, std::ostream& out) {
+  if (!report.host) return;
+  const HostReport& host = *report.host;
+  struct Row {
+    std::int64_t nodes = 0, operations = 0, bytes = 0;
+    std::string reason;
+  };
+  std::map<std::string, Row> rows;
+  Row total;
+  for (const HostNodeReport& node : host.nodes) {
+    for (Row* row : {&rows[node.operation], &total}) {
+      if (row->nodes++ == 0) row->reason = node.reason;
+      row->operations += node.operations;
+      row->bytes += node.bytes;
+    }
+  }
+  total.reason.clear();
+  TextTable table{{{"on the host"},
+                   {"nodes", true},
+                   {"operations", true},
+                   {"bytes", true},
+                   {"why, of the first"}},
+                  {}};
+  const auto add = [&](const std::string& name, const Row& row) {
+    table.rows.push_back({name, with_thousands(row.nodes), with_thousands(row.operations),
+                          with_thousands(row.bytes), row.reason});
+  };
+  for (const auto& [name, row] : rows) add(name, row);
+  add("total", total);
+  out << layout(table) << "the array runs " << with_thousands(host.parts)
+      << (host.parts == 1 ? " part" : " parts") << "; " << with_thousands(host.crossing_bytes)
+      << " bytes cross between it and the host; cycles are the array's alone\n";
+}
+
 void print_verify_line(const RunReport& report, std::ostream& out) {
   if (!report.verify) {
     out << "verify: not compared\n";
@@ -251,8 +285,13 @@ void print_verify_line(const RunReport& report, std::ostream& out) {
 void print_run(const RunReport& report, std::ostream& out) {
   const ArchConfig& config = report.config;
   out << echoed(report.provenance.model) << " on " << echoed(config.name) << " ("
-      << config.array_rows << "x" << config.array_cols << " PEs), engine " << report.engine
-      << "\n\n";
+      << config.array_rows << "x" << config.array_cols << " PEs), engine " << report.engine;
+  if (report.host) out << ", parts of it on a host, as " << report.host->as;
+  out << "\n\n";
+  if (report.layers.empty()) {
+    print_host(report, out);
+    return print_verify_line(report, out);
+  }
   print_layers(report, out);
   out << '\n';
   print_costs(report, out);
@@ -272,6 +311,8 @@ void print_run(const RunReport& report, std::ostream& out) {
         << '\n';
   }
   if (report.snap) out << '\n' << snap_text(*report.snap);
+  if (report.host) out << '\n';
+  print_host(report, out);
   print_classes(report, out);
   print_verify_line(report, out);
 }

@@ -44,6 +44,10 @@ void print_area(const RunReport& report, std::ostream& out);
 // class 7: 12"; nothing when the output has no classes.
 void print_classes(const RunReport& report, std::ostream& out);
 
+// What the host does, by operator, and the bytes that cross between it and the array. Prints
+// nothing of a network without one.
+void print_host(const RunReport& report, std::ostream& out);
+
 // "verify: golden cpu, 1,234 values, 0 mismatches", then the first divergence if there is one.
 void print_verify_line(const RunReport& report, std::ostream& out);
 

@@ -1,6 +1,7 @@
 // `qsim inspect FILE`: what a program, model, workload, trace or config holds. A program is also
 // checked by compiler/verifier: exit code 3 when it breaks one.
 #include "cli/commands/commands.h"
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/remedies.h"
 #include "cli/session/inputs/shipped_files.h"
@@ -13,6 +14,7 @@
 #include "formats/settings/arch_config_file.h"
 #include "formats/settings/scale_sim_config.h"
 #include "formats/text/yaml.h"
+#include "golden/host/host_costs.h"
 #include "report/graph_sheet.h"
 #include "report/program_sheet.h"
 
@@ -27,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInspectSchema = "qsim.inspect/1";
 
-struct InspectOptions : ConfigOption, ScaleOptions {
+struct InspectOptions : ConfigOption, ScaleOptions, HostOptions {
   std::string file;
   bool commands = false;
 };
@@ -40,6 +42,7 @@ void declare_inspect(Declarations& declared, InspectOptions& options) {
       .required()
       .read(Reads::kInspected, "the inspected file");
   declare_scales(declared, options);
+  declare_host(declared, options);
   declared.flag("--commands", options.commands, "print the command streams of a program");
 }
 
@@ -95,9 +98,47 @@ void add_float_nodes(Sheet& sheet, const std::vector<formats::FloatNode>& nodes)
   sheet.tables.push_back(std::move(table));
 }
 
+// Which parts of a network the array runs, and why the host runs the rest.
+Sheet hosted_sheet(Context& context, const InspectOptions& options, const NetworkRequest& request,
+                   const ArchConfig& config) {
+  const HostedModel model = load_hosted(context, request, options, config, {});
+  const HostedNetwork& hosted = model.hosted;
+  Sheet sheet;
+  sheet.add("kind", std::string(model_kind_name(ModelKind::kOnnx)));
+  sheet.add("graph", model.name);
+  sheet.add("accelerator", config.name);
+  if (model.config.requantizer != config.requantizer) {
+    sheet.add("requantizer", std::string("dyadic"));
+  }
+  sheet.add("as", options.as);
+  SheetTable parts{"parts", {"first_layer", "layers", "input", "output", "macs"}, {}};
+  std::int64_t macs = 0;
+  for (const ArrayPart& part : hosted.parts) {
+    std::int64_t own = 0;
+    for (std::size_t i = 0; i < part.graph.layers.size(); ++i) own += layer_macs(part.graph, i);
+    parts.rows.push_back({part.graph.layers.front().name, std::ssize(part.graph.layers),
+                          hosted.network.values[part.input].name,
+                          hosted.network.values[part.output].name, own});
+    macs += own;
+  }
+  SheetTable nodes{"host_nodes", {"node", "op", "operations", "bytes", "reason"}, {}};
+  std::int64_t operations = 0;
+  for (const HostStep& step : hosted.host_steps) {
+    const HostNode& node = hosted.network.nodes[step.node];
+    const std::int64_t own = golden::host_operations(hosted.network, node);
+    nodes.rows.push_back(
+        {node.name, node.op, own, golden::host_bytes(hosted.network, node), step.reason});
+    operations += own;
+  }
+  sheet.add("macs_on_the_array", macs);
+  sheet.add("operations_on_the_host", operations);
+  sheet.tables = {std::move(parts), std::move(nodes)};
+  return sheet;
+}
+
 Sheet model_sheet(Context& context, const InspectOptions& options, const fs::path& path,
                   const ArchConfig& config) {
-  const NetworkRequest request{options, {options, "", {}}, Tensors::kShapes};
+  const NetworkRequest request{options, {options, options.file, {}}, Tensors::kShapes};
   Model model = load_model_file(path, options.file, request);
   snap_model(context, model, options, config);
   Sheet sheet = report::graph_sheet(model.graph);
@@ -171,6 +212,20 @@ ExitCode inspect_program(Context& context, const fs::path& path, bool prints_com
   return violations.empty() ? ExitCode::kOk : ExitCode::kBadInput;
 }
 
+Sheet network_sheet(Context& context, const InspectOptions& options, const fs::path& path,
+                    const ArchConfig& config) {
+  const NetworkRequest request{options, {options, options.file, {}}, Tensors::kShapes};
+  if (options.as == kAsOnnxRuntime) return hosted_sheet(context, options, request, config);
+  try {
+    return model_sheet(context, options, path, config);
+  } catch (const Error& error) {
+    const bool may_have_host = error.code() == ExitCode::kUnsupportedModel && !options.no_host &&
+                               !options.snap && model_kind(path) == ModelKind::kOnnx;
+    if (!may_have_host) throw;
+  }
+  return hosted_sheet(context, options, request, config);
+}
+
 ExitCode inspect_command(Context& context, const InspectOptions& options) {
   const ArchConfig config = load_config(context, options);
   const std::string& name = options.file;
@@ -183,7 +238,7 @@ ExitCode inspect_command(Context& context, const InspectOptions& options) {
   if (is_program) return inspect_program(context, path, options.commands);
   Sheet sheet = is_topology_file(path) ? topology_sheet(path)
                 : is_config            ? config_sheet(formats::load_arch_config(path))
-                                       : model_sheet(context, options, path, config);
+                                       : network_sheet(context, options, path, config);
   sheet.schema = kInspectSchema;
   context.print(sheet);
   return ExitCode::kOk;
@@ -202,6 +257,7 @@ whether the accelerator of `--config` runs it, and if not why and what to do. Of
 | `graph`, `input`, `output`, `layout`, `float_input`, `float_output`, `weights`, `macs`, `labels` | of a network: as the host sees it (`float_`: real numbers, quantized inside), and how many |
 | `layers[]` | `layer`, `op`, `inputs` (with branches), `ofmap`, `dtype`, `zero_point`, `window`, `shift`, `rounding`, `weights`, `macs` |
 | `float_in_onnxruntime`, `float_nodes[]` | of an ONNX model: `node`, `op`, `reason` |
+| `as`, `parts[]`, `macs_on_the_array`, `host_nodes[]`, `operations_on_the_host` | of an ONNX model [with a host](host.md): `first_layer`, `layers`, `input`, `output`, `macs` of each part of the array; `node`, `op`, `operations`, `bytes`, `reason` of each node of the host |
 | `accelerator`, `blocking`, `blocking_layers[]` | what keeps the network from running: `remedy`, `reason` |
 
 A configuration has its [fields](config.md) as keys.

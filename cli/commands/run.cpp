@@ -6,6 +6,7 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/results/condition_option.h"
 #include "cli/session/results/report_page_option.h"
+#include "cli/session/run/hosted_run.h"
 #include "cli/session/run/network.h"
 #include "cli/session/run/ofmap_sink.h"
 #include "cli/session/run/run_folder.h"
@@ -46,22 +47,12 @@ Program program_of(Compilation& compilation, const RunCommandOptions& options) {
   return options.dump_layers.empty() ? std::move(compilation).program() : compilation.program();
 }
 
-ExitCode run_command(Context& context, const RunCommandOptions& options) {
+ExitCode run_network(Context& context, const RunCommandOptions& options, const ArchConfig& config,
+                     GoldenSelection& golden, const Conditions& conditions) {
   const NetworkRequest request = network_of(options);
   report::RunReport report;
   report.engine = options.engine;
   report::PhaseSeconds& phases = report.phases;
-  make_output_folders(context, options);
-  require_report_can_be_made(options.report, options.engine);
-
-  const Conditions conditions =
-      load_conditions(options.fail_if, !options.energy.empty(), options.dataflow == kAutoDataflow);
-  GoldenSelection golden = golden_of(context, options);
-  const ArchConfig config = load_config(context, options);
-  const std::optional<TopologySource> topology = find_topology(request, config);
-  if (topology && topology->topology.layers.size() > 1) {
-    return run_topology({context, options, *topology, config}, golden, conditions);
-  }
   const std::optional<EnergyTable> energy_table = load_energy_table(options);
   Network network = timed(phases.import, [&] {
     return import_network(context,
@@ -108,6 +99,25 @@ ExitCode run_command(Context& context, const RunCommandOptions& options) {
       {network, compilation.graph(), sink, golden.name(), expected, program, result.times});
   if (code == ExitCode::kOk) require_conditions(conditions, report);
   return code;
+}
+
+ExitCode run_command(Context& context, const RunCommandOptions& options) {
+  const NetworkRequest request = network_of(options);
+  make_output_folders(context, options);
+  require_report_can_be_made(options.report, options.engine);
+  const Conditions conditions =
+      load_conditions(options.fail_if, !options.energy.empty(), options.dataflow == kAutoDataflow);
+  GoldenSelection golden = golden_of(context, options);
+  const ArchConfig config = load_config(context, options);
+  const std::optional<TopologySource> topology = find_topology(request, config);
+  if (topology && topology->topology.layers.size() > 1) {
+    return run_topology({context, options, *topology, config}, golden, conditions);
+  }
+  const auto on_array = [&](const ArchConfig& array) {
+    return run_network(context, options, array, golden, conditions);
+  };
+  const auto with_host = [&] { return run_hosted(context, options, config, golden, conditions); };
+  return run_as_it_can(context, request, options, config, on_array, with_host);
 }
 
 constexpr const char* kRunText = R"(

@@ -11,6 +11,7 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/run/graph_cut.h"
+#include "cli/session/run/hosted_steps.h"
 #include "cli/session/run/topology_run.h"
 #include "cli/session/verification/random_layers.h"
 #include "cli/session/verification/verification.h"
@@ -26,7 +27,7 @@ using report::SheetTable;
 using report::with_thousands;
 namespace {
 
-struct VerifyOptions : ConfigOption, NetworkOptions, InputOptions, MappingOptions {
+struct VerifyOptions : ConfigOption, NetworkOptions, HostOptions, InputOptions, MappingOptions {
   Words engines = {std::string(kInterpreterEngine), std::string(kSystemcEngine)};
   std::string golden = "auto";  // "cpu", "cuda", both with a comma, or "auto"
   std::optional<std::int64_t> images;
@@ -62,8 +63,8 @@ void check_verify(const VerifyOptions& options, const Declarations& declared) {
   if (options.seeds > 0) {
     for (const char* name :
          {"--model", "--input", "--index", "--batch", "--layers", "--images", "--energy",
-          "--rounding", "--snap", "--mapping", "--dataflow", "--objective", "--slack",
-          "--mapping-search", "--mapping-budget", "--dram-plan"}) {
+          "--rounding", "--snap", "--no-host", "--strict", "--as", "--mapping", "--dataflow",
+          "--objective", "--slack", "--mapping-search", "--mapping-budget", "--dram-plan"}) {
       if (!declared.given(name)) continue;
       usage_error("--seeds makes its own layers; leave out " + std::string(name));
     }
@@ -88,6 +89,7 @@ void declare_verify(Declarations& declared, VerifyOptions& options) {
   declare_config(declared, options);
   declared.check([&] { check_verify(options, declared); });
   declare_network(declared, options);
+  declare_host(declared, options);
   declare_input(declared, options);
   declare_mapping(declared, options);
   declare_dram_plan(declared, options);
@@ -284,9 +286,8 @@ Sheet verify_topology(Context& context, const VerifyOptions& options, Verificati
 }
 
 Sheet verify_model(Context& context, const VerifyOptions& options, Verification& verification,
-                   GoldenSelection& golden) {
+                   GoldenSelection& golden, const ArchConfig& config) {
   const NetworkRequest request = network_of(options);
-  const ArchConfig config = load_config(context, options);
   const std::optional<TopologySource> topology = find_topology(request, config);
   if (topology && topology->topology.layers.size() > 1) {
     return verify_topology(context, options, verification, golden, *topology, config);
@@ -334,6 +335,50 @@ Sheet verify_model(Context& context, const VerifyOptions& options, Verification&
   return sheet;
 }
 
+// The parts that the array runs of a network with a host; golden gives what each part makes of the
+// input, so that all engines see the same.
+Sheet verify_hosted(Context& context, const VerifyOptions& options, Verification& verification,
+                    GoldenSelection& golden, const ArchConfig& given) {
+  const NetworkRequest request = network_of(options);
+  HostInputs inputs = read_host_inputs(request, options.input, given);
+  const HostedModel model = load_hosted(context, request, options, given, shapes_of(inputs));
+  refuse_with_host(request, given,
+                   {{!options.layers.empty(), "--layers"},
+                    {options.snap, "--snap"},
+                    {options.index.has_value(), "--index"},
+                    {options.images.has_value(), "--images"},
+                    {options.batch.has_value(), "--batch"},
+                    {!options.mapping.empty(), "--mapping"}});
+  const ArchConfig& config = model.config;
+  for (const std::string& name : options.engines) {
+    prepare_engine(name, config, settings_of(context));
+  }
+  const auto parts = std::ssize(model.hosted.parts);
+  HostedSteps steps(model, std::move(inputs));
+  steps.run([&](std::size_t index, const Tensor& input) {
+    const Graph& graph = model.hosted.parts[index].graph;
+    const compiler::CompileOptions asked =
+        compile_options(context, request, options, config, graph);
+    require_memory_for(model.name, graph, config, need_of(options), asked);
+    const Program program = compiler::compile(graph, config, asked);
+    std::vector<std::unique_ptr<GoldenRunner>> backends = golden.runners(graph);
+    const std::string what = "part " + std::to_string(index);
+    std::vector<Tensor> expected = verification.run_golden(what, graph, input, backends);
+    verification.check(what, program, input, expected, {});
+    context.progress(so_far(std::int64_t(index) + 1, parts, "parts", verification));
+    return std::optional(std::move(expected.back()));
+  });
+  Sheet sheet;
+  sheet.add("model", model.name);
+  sheet.add("config", config.name);
+  sheet.add("input", options.input);
+  sheet.add("as", options.as);
+  sheet.add("parts", parts);
+  sheet.add("host_nodes", std::ssize(model.hosted.host_steps));
+  add_result(sheet, verification);
+  return sheet;
+}
+
 Sheet verify_random_layers(Context& context, const VerifyOptions& options,
                            Verification& verification, GoldenSelection& golden) {
   RandomLayers layers(options.all_configs ? RandomLayers::every_config()
@@ -357,11 +402,8 @@ Sheet verify_random_layers(Context& context, const VerifyOptions& options,
   return sheet;
 }
 
-ExitCode verify_command(Context& context, const VerifyOptions& options) {
-  GoldenSelection golden("--golden", options.golden, context.notes());
-  Verification verification(options.engines, options.seed, settings_of(context));
-  Sheet sheet = options.seeds > 0 ? verify_random_layers(context, options, verification, golden)
-                                  : verify_model(context, options, verification, golden);
+ExitCode print_verification(Context& context, const VerifyOptions& options, Sheet sheet,
+                            const Verification& verification, const GoldenSelection& golden) {
   sheet.schema = "qsim.verify/1";
   sheet.facts.insert(sheet.facts.begin(), {"golden", golden.name()});
   context.print(sheet);
@@ -370,6 +412,25 @@ ExitCode verify_command(Context& context, const VerifyOptions& options) {
                 " values, " + with_thousands(verification.mismatches()) + " mismatches" +
                 times_text(options.engines, verification) + "\n");
   return differs ? ExitCode::kMismatch : ExitCode::kOk;
+}
+
+ExitCode verify_command(Context& context, const VerifyOptions& options) {
+  GoldenSelection golden("--golden", options.golden, context.notes());
+  Verification verification(options.engines, options.seed, settings_of(context));
+  const auto print = [&](Sheet sheet) {
+    return print_verification(context, options, std::move(sheet), verification, golden);
+  };
+  if (options.seeds > 0) {
+    return print(verify_random_layers(context, options, verification, golden));
+  }
+  const auto on_array = [&](const ArchConfig& config) {
+    return print(verify_model(context, options, verification, golden, config));
+  };
+  const ArchConfig given = load_config(context, options);
+  const auto with_host = [&] {
+    return print(verify_hosted(context, options, verification, golden, given));
+  };
+  return run_as_it_can(context, network_of(options), options, given, on_array, with_host);
 }
 
 constexpr const char* kVerifyText = R"(

@@ -22,10 +22,19 @@ void require_without(const fs::path& folder, const char* file, const std::string
 
 }  // namespace
 
+bool is_output_file(const std::string& name) {
+  constexpr std::string_view kBegin = "output";
+  constexpr std::string_view kEnd = ".npy";
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return false;
+  const std::string middle = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return middle.empty() || middle == "_q" ||
+         (middle.size() > 1 && middle[0] == '_' &&
+          std::all_of(middle.begin() + 1, middle.end(), is_digit));
+}
+
 bool is_run_file(const std::string& name) {
-  constexpr std::array kNames = {"config.yaml", kRunFile, "layers.csv", "output.npy",
-                                 "output_q.npy"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  return name == "config.yaml" || name == kRunFile || name == "layers.csv" || is_output_file(name);
 }
 
 bool is_eval_file(const std::string& name) {

@@ -13,6 +13,8 @@ namespace qsim::cli {
 // `eval --out`, `export-vectors --out`. Of --dump-layers that is is_layer_trace_file
 // (formats/traces/layer_trace.h).
 bool is_run_file(const std::string& name);
+// output.npy, output_q.npy, output_1.npy, ...: of a run's files.
+bool is_output_file(const std::string& name);
 bool is_eval_file(const std::string& name);
 bool is_golden_file(const std::string& name);
 bool is_vector_file(const std::string& name);

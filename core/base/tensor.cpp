@@ -1,29 +1,33 @@
 #include "core/base/tensor.h"
 
+#include <array>
+
 #include "core/base/checked_math.h"
 
 namespace qsim {
 
-std::size_t dtype_bytes(DType dtype) {
-  if (dtype == DType::kInt16) return 2;
-  return dtype == DType::kInt32 || dtype == DType::kFloat32 ? 4 : 1;
-}
+namespace {
 
-std::string_view dtype_name(DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return "int8";
-    case DType::kUint8:
-      return "uint8";
-    case DType::kInt32:
-      return "int32";
-    case DType::kFloat32:
-      return "float32";
-    case DType::kInt16:
-      return "int16";
-  }
-  return "?";
-}
+struct DTypeRow {
+  std::string_view name;
+  std::size_t bytes;
+};
+constexpr std::array<DTypeRow, 8> kDTypes = {{
+    {"int8", 1},
+    {"uint8", 1},
+    {"int32", 4},
+    {"float32", 4},
+    {"int16", 2},
+    {"int64", 8},
+    {"float64", 8},
+    {"bool", 1},
+}};
+
+}  // namespace
+
+std::size_t dtype_bytes(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)].bytes; }
+
+std::string_view dtype_name(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)].name; }
 
 std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;

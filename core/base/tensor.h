@@ -14,10 +14,21 @@
 
 namespace qsim {
 
-enum class DType : std::uint8_t { kInt8, kUint8, kInt32, kFloat32, kInt16 };
+// The last three are of tensors of a host alone (core/network/host_network.h). kBool has a byte an
+// element, 0 or 1.
+enum class DType : std::uint8_t {
+  kInt8,
+  kUint8,
+  kInt32,
+  kFloat32,
+  kInt16,
+  kInt64,
+  kFloat64,
+  kBool
+};
 
 std::size_t dtype_bytes(DType dtype);
-std::string_view dtype_name(DType dtype);  // "int8", "uint8", "int32", "float32", "int16"
+std::string_view dtype_name(DType dtype);  // "int8", "float32", "bool", ...
 
 template <typename T>
 constexpr DType dtype_of();
@@ -36,6 +47,14 @@ constexpr DType dtype_of<std::int16_t>() {
 template <>
 constexpr DType dtype_of<std::int32_t>() {
   return DType::kInt32;
+}
+template <>
+constexpr DType dtype_of<std::int64_t>() {
+  return DType::kInt64;
+}
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::kFloat64;
 }
 template <>
 constexpr DType dtype_of<float>() {

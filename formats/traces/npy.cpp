@@ -8,6 +8,7 @@
 #include "core/base/checked_math.h"
 #include "core/base/limits.h"
 #include "core/base/printable.h"
+#include "core/numerics/half.h"
 #include "formats/files/files.h"
 
 namespace qsim::formats {
@@ -19,11 +20,16 @@ struct TensorType {
   NpyType type;
   DType dtype;
 };
-constexpr std::array<TensorType, 5> kTensorTypes = {{{kNpyInt8, DType::kInt8},
+// The first five are those of networks; all are those of a host.
+constexpr std::array<TensorType, 8> kTensorTypes = {{{kNpyInt8, DType::kInt8},
                                                      {kNpyUint8, DType::kUint8},
                                                      {{"<i2", "int16", 2}, DType::kInt16},
                                                      {kNpyInt32, DType::kInt32},
-                                                     {kNpyFloat32, DType::kFloat32}}};
+                                                     {kNpyFloat32, DType::kFloat32},
+                                                     {kNpyInt64, DType::kInt64},
+                                                     {{"<f8", "float64", 8}, DType::kFloat64},
+                                                     {{"|b1", "bool", 1}, DType::kBool}}};
+constexpr std::size_t kNetworkTypes = 5;
 
 // "int8 (|i1), uint8 (|u1) and float32 (<f4)"
 std::string types_text(std::span<const NpyType> types) {
@@ -270,7 +276,27 @@ constexpr std::array<NpyType, kTensorTypes.size()> types_of_tensors() {
   for (std::size_t i = 0; i < types.size(); ++i) types[i] = kTensorTypes[i].type;
   return types;
 }
-constexpr std::array kNpyTypesOfTensors = types_of_tensors();
+constexpr std::array kNpyTypesOfHosts = types_of_tensors();
+constexpr std::span<const NpyType> kNpyTypesOfTensors =
+    std::span(kNpyTypesOfHosts).first<kNetworkTypes>();
+
+constexpr std::array<NpyType, kTensorTypes.size() + 1> with_half() {
+  std::array<NpyType, kTensorTypes.size() + 1> types{};
+  for (std::size_t i = 0; i < kTensorTypes.size(); ++i) types[i] = kNpyTypesOfHosts[i];
+  types.back() = kNpyFloat16;
+  return types;
+}
+constexpr std::array kNpyTypesOfFiles = with_half();
+
+Tensor tensor_of(NpyArray array) {
+  Tensor tensor;
+  for (const TensorType& known : kTensorTypes) {
+    if (known.type.descr == array.descr) tensor.dtype = known.dtype;
+  }
+  tensor.shape = std::move(array.shape);
+  tensor.bytes = std::move(array.bytes);
+  return tensor;
+}
 
 }  // namespace
 
@@ -286,13 +312,18 @@ NpyArray read_npy_array(const std::filesystem::path& path, std::span<const NpyTy
 }
 
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
-  NpyArray array = parse_npy_array(bytes, kNpyTypesOfTensors, source);
-  Tensor tensor;
-  for (const TensorType& known : kTensorTypes) {
-    if (known.type.descr == array.descr) tensor.dtype = known.dtype;
+  return tensor_of(parse_npy_array(bytes, kNpyTypesOfTensors, source));
+}
+
+Tensor read_host_npy(const std::filesystem::path& path) {
+  NpyArray array = read_npy_array(path, kNpyTypesOfFiles);
+  if (array.descr != kNpyFloat16.descr) return tensor_of(std::move(array));
+  Tensor tensor(DType::kFloat32, array.shape);
+  for (std::size_t i = 0; i < array.bytes.size() / 2; ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, &array.bytes[2 * i], 2);
+    tensor.as<float>()[i] = float_of_half(bits);
   }
-  tensor.shape = std::move(array.shape);
-  tensor.bytes = std::move(array.bytes);
   return tensor;
 }
 

@@ -17,7 +17,10 @@ namespace qsim::formats {
 // malformed header, another dtype, Fortran order, fewer or more bytes than the shape needs.
 Tensor read_npy(const std::filesystem::path& path);
 
-// The same for bytes in memory; `source` names them in errors.
+// The same, also of int64, float64 and bool, which a host takes; float16 becomes float32.
+Tensor read_host_npy(const std::filesystem::path& path);
+
+// The same as read_npy() for bytes in memory; `source` names them in errors.
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source);
 
 // The file's content for `tensor`.

@@ -96,7 +96,7 @@ TEST(Snap, RunsAnyScaleOnShiftsAndSaysWhatItChanges) {
   const TestFolder folder;
   const std::string model = " --model " + torch_model("mlp.fx_channel") + " --input " +
                             input_of(folder, 48, "(1, 48)") + " --config pe4x4";
-  expect_error(folder, "run" + model, 4,
+  expect_error(folder, "run --strict --no-host" + model, 4,
                "' has requantizer: shift, which takes the scales 1, 2^-1 to 2^-31 with floor, "
                "half_even or half_up; take requantizer: dyadic, in a copy of the configuration, or "
                "--snap");
@@ -143,7 +143,8 @@ TEST(Snap, IsRecommendedWhereItHelps) {
   };
   EXPECT_EQ(recommended("run --no-data --model resnet18"), shipped) << "a workload";
   EXPECT_EQ(recommended("run --no-data --model resnet18 --config tpu128x128"), copy);
-  EXPECT_EQ(recommended("run --no-data --model resnet14-cifar10"), shipped) << "it adds";
+  EXPECT_EQ(recommended("run --no-data --strict --no-host --model resnet14-cifar10"), shipped)
+      << "it adds";
   EXPECT_EQ(recommended("explain --model resnet14-cifar10 --config pe8x8"), copy);
   const std::string mlp = torch_model("mlp.fx_channel");
   EXPECT_EQ(recommended("compile --model " + mlp), shipped + ", or --snap");
@@ -182,7 +183,7 @@ TEST(Blocking, InspectListsTheReasonsWithWhichRunRefuses) {
   const Json& blocking = inspected["blocking_layers"];
   EXPECT_EQ(inspected["blocking"], blocking.size());
   ASSERT_GT(blocking.size(), 5u);
-  const Outcome run = run_qsim(folder, "run --no-data --model " + model);
+  const Outcome run = run_qsim(folder, "run --no-data --strict --no-host --model " + model);
   EXPECT_EQ(run.exit_code, 4);
   const std::string text = run_qsim(folder, "inspect " + model).out;
   std::string expected = "qsim: error: ";
@@ -205,10 +206,21 @@ TEST(Blocking, WhatTheImporterRefusesHasNoEmptyLineAtItsEnd) {
     model.replace(at, 7, "MinPool");
   }
   folder.write("model.onnx", model);
-  const Outcome run = run_qsim(folder, "inspect model.onnx");
+  const Outcome run = run_qsim(folder, "inspect --no-host model.onnx");
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_GE(lines_of(run.err), 3u);
   EXPECT_EQ(run.err.find("\n\n"), std::string::npos) << run.err;
+}
+
+TEST(Host, OptionsAreTakenWhereTheArrayRunsAll) {
+  const TestFolder folder;
+  const std::string options = " --no-host --strict --as integer";
+  for (const std::string command : {"run --model fc", "verify --model fc", "inspect fc"}) {
+    EXPECT_EQ(run_qsim(folder, command + options).exit_code, 0) << command;
+    expect_error(folder, command + " --as float", 2, "integer");
+    expect_error(folder, command + " --no-host --as onnxruntime", 2, "leave --no-host out");
+  }
+  expect_error(folder, "run --model fc --as onnxruntime", 2, "--as is of ONNX files");
 }
 
 TEST(Blocking, ProfileSaysAReasonOnce) {

@@ -32,8 +32,9 @@ TEST(QdqRefuses, WholeModelsByWhatTheyAre) {
       {{"a float model: none of its 1 layers with weights is quantized; quantize it first: `qsim "
         "quantize MODEL --calibrate DIR -o out.onnx`",
         [](TestModel& m) { float_convolution(m); }},
-       {"node 'shrink' (Shrink): operator Shrink; supported: those of "
-        "docs/reference/onnx.md",
+       {"a float model: none of its 1 layers with weights is quantized; quantize it first, by ONNX "
+        "Runtime's quantize_static; `qsim quantize` does not take it: node 'shrink' (Shrink): "
+        "operator Shrink; supported: those of docs/reference/onnx.md",
         [](TestModel& m) {
           float_convolution(m);
           append(m, "Shrink", "shrink", {"conv.out"});

@@ -19,14 +19,14 @@ TEST(ImporterRefuses, NothingInTheModelThatTheOtherTestsBreak) {
   EXPECT_EQ(import_error(TestModel()), ImportError{});
 }
 
-TEST(ImporterRefuses, OpsetsOutsideTenToTwentyOne) {
+TEST(ImporterRefuses, OpsetsOutsideTenToTwentyFive) {
   expect_refusals({
-      {"opset 9; supported: 10 to 21",
+      {"opset 9; supported: 10 to 25",
        [](TestModel& m) { m.proto.mutable_opset_import(0)->set_version(9); }},
-      {"no opset_import of the ONNX operators; supported: opset 10 to 21",
+      {"no opset_import of the ONNX operators; supported: opset 10 to 25",
        [](TestModel& m) { m.proto.mutable_opset_import()->DeleteSubrange(0, 1); }},
-      {"opset 22; supported: 10 to 21",
-       [](TestModel& m) { m.proto.mutable_opset_import(0)->set_version(22); }},
+      {"opset 26; supported: 10 to 25",
+       [](TestModel& m) { m.proto.mutable_opset_import(0)->set_version(26); }},
   });
 }
 

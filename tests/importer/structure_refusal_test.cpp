@@ -12,7 +12,7 @@ namespace {
 
 using onnx::TensorProto;
 
-void expect_refusals(const std::vector<RefusalCase>& cases) {
+void expect_structure_refusals(const std::vector<RefusalCase>& cases) {
   qsim::expect_refusals(kUnsupported, cases);
 }
 
@@ -33,7 +33,7 @@ TEST(ImporterRefuses, SizesThatOverflowByTheNameOfTheFile) {
 }
 
 TEST(ImporterRefuses, QuantizationInTheMiddleOfTheGraph) {
-  expect_refusals({
+  expect_structure_refusals({
       {"node 'again' (QuantizeLinear): reads 8-bit numbers; supported: float32 after a "
        "DequantizeLinear",
        [](TestModel& m) {
@@ -64,7 +64,7 @@ TEST(ImporterRefuses, QuantizationInTheMiddleOfTheGraph) {
 }
 
 TEST(ImporterRefuses, GraphsOfOtherEndsThanOneInputAndOneOutput) {
-  expect_refusals({
+  expect_structure_refusals({
       {"node 'pool' (MaxPool): 2 outputs; supported: one named output",
        [](TestModel& m) { m.node("pool").add_output("indices"); }},
       {"node 'conv' (QLinearConv): input 0 'w' is a constant; supported: a tensor that the graph "
@@ -84,7 +84,7 @@ TEST(ImporterRefuses, GraphsOfOtherEndsThanOneInputAndOneOutput) {
 }
 
 TEST(ImporterRefuses, LayoutsThatMoveElements) {
-  expect_refusals({
+  expect_structure_refusals({
       {"node 'turn' (Transpose): perm = [0, 1, 3, 2] of [1, 4, 4, 3] (NHWC); supported: "
        "permutations between [N, C, H, W] and [N, H, W, C]",
        [](TestModel& m) {
@@ -128,7 +128,7 @@ TEST(ImporterRefuses, LayoutsThatMoveElements) {
 }
 
 TEST(ImporterRefuses, ReluAwayFromZeroPointZero) {
-  expect_refusals({
+  expect_structure_refusals({
       {"node 'relu' (Relu): reads a tensor of zero_point 5; supported: zero_point 0",
        [](TestModel& m) {
          m.proto.mutable_opset_import(0)->set_version(14);
@@ -149,7 +149,7 @@ TEST(ImporterRefuses, ReluAwayFromZeroPointZero) {
 TEST(ImporterRefuses, InputsOfOtherTypesAndShapes) {
   const std::string supported =
       "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown";
-  expect_refusals({
+  expect_structure_refusals({
       {"input 'quantize.out': is int64; supported: float32, int8, uint8",
        [](TestModel& m) {
          m.begin_with(TensorProto::INT64, {1, 2, 4, 4});
@@ -191,7 +191,7 @@ TEST(ImporterRefuses, BatchesThatContradictTheFile) {
 }
 
 TEST(ImporterRefuses, FunctionsSparseTensorsAndTooManyNodes) {
-  expect_refusals({
+  expect_structure_refusals({
       {"local function 'f'; supported: nodes of standard operators",
        [](TestModel& m) { m.proto.add_functions()->set_name("f"); }},
       {"sparse initializer; supported: dense initializers",

@@ -28,6 +28,7 @@ std::vector<Page> make_pages(const std::filesystem::path& root) {
            isa_page(formats::read_text_file(root / "core/machine/isa/commands.h"))},
           {"docs/reference/config.md", config_page()},
           {"docs/reference/cli.md", cli_page()},
+          {"docs/reference/host.md", host_page()},
           {"rtl/src/qsim_pkg.sv", rtl_package()}};
 }
 

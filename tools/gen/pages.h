@@ -22,6 +22,7 @@ std::string config_page();
 
 // docs/reference/cli.md, from the declarations of the commands (cli/commands/commands.h).
 std::string cli_page();
+std::string host_page();  // golden/host, docs/reference/host.md
 
 // rtl/src/qsim_pkg.sv, from the command table and the constants that hardware and C++ share.
 std::string rtl_package();

@@ -5,13 +5,32 @@
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/run/graph_cut.h"
 #include "cli/session/run/provenance.h"
+#include "formats/traces/npy.h"
 
 namespace qsim::cli {
+namespace {
+
+// A file that fixes its batch runs on an input of fewer pictures as well.
+void take_fewer_pictures(Context& context, const ImportRequest& request, const ArchConfig& config,
+                         Model& model) {
+  const std::int64_t batch = model.graph.input_value().shape.batch;
+  if (batch == 1 || request.network.batch || model.kind != ModelKind::kOnnx) return;
+  const InputFile file = find_input_file(request.network, request.input.input, config, model);
+  if (file.kind != InputKind::kNpy) return;
+  const Shape shape = formats::read_npy(file.path).shape;
+  if (shape.empty() || shape[0] < 1 || shape[0] >= batch) return;
+  context.note(file.path.string() + ": batch " + std::to_string(shape[0]) + "; the model fixes " +
+               std::to_string(batch) + ", and runs with " + std::to_string(shape[0]));
+  set_batch(model.graph, shape[0]);
+}
+
+}  // namespace
 
 Network import_network(Context& context, const ImportRequest& request, const ArchConfig& config,
                        GoldenSelection& golden) {
   const InputOptions& options = request.input;
   Model model = load_model(request.network, config);
+  if (!request.no_data) take_fewer_pictures(context, request, config, model);
   Network network;
   const auto judge = [&] {
     network.unsnapped = snap_model(context, model, request.network, config);

@@ -14,23 +14,44 @@ void make_output_folders(Context& context, const RunCommandOptions& options) {
   for (const auto& folder : {options.out, options.dump_layers}) make_output_folder(context, folder);
 }
 
-void keep_run(Context& context, const RunCommandOptions& options, const report::RunReport& report,
-              const OutputForm& output, const std::optional<Tensor>& last) {
+namespace {
+
+// run.json says that the other files are complete and of the same run. So an old one is removed
+// first, and the new one is written last.
+template <typename WriteOutputs>
+void keep(Context& context, const RunCommandOptions& options, const report::RunReport& report,
+          WriteOutputs write_outputs) {
   if (options.out.empty()) return;
   const std::filesystem::path folder = options.out;
-  // run.json says that the other files are complete and of the same run. So an old one is removed
-  // first, and the new one is written last.
-  for (const char* file : {"run.json", "output.npy", "output_q.npy"})
-    formats::remove_file(folder / file);
+  formats::remove_file(folder / kRunFile);
+  formats::remove_other_files(folder, is_output_file, {});
   context.write_file(folder / "config.yaml", formats::arch_config_yaml(report.config));
   context.write_file(folder / "layers.csv", report::layers_csv(report));
-  if (last) {
+  write_outputs(folder);
+  context.write_file(folder / kRunFile, report::run_json(report));
+}
+
+}  // namespace
+
+void keep_run(Context& context, const RunCommandOptions& options, const report::RunReport& report,
+              const OutputForm& output, const std::optional<Tensor>& last) {
+  keep(context, options, report, [&](const std::filesystem::path& folder) {
+    if (!last) return;
     context.write_file(folder / "output.npy",
                        output_npy(output_to_host(*last, output, true), output.host.tail));
     context.write_file(folder / "output_q.npy",
                        formats::npy_bytes(output_to_host(*last, output, false)));
-  }
-  context.write_file(folder / "run.json", report::run_json(report));
+  });
+}
+
+void keep_hosted_run(Context& context, const RunCommandOptions& options,
+                     const report::RunReport& report, const std::vector<Tensor>& outputs) {
+  keep(context, options, report, [&](const std::filesystem::path& folder) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::string number = i == 0 ? "" : "_" + std::to_string(i);
+      context.write_file(folder / ("output" + number + ".npy"), formats::npy_bytes(outputs[i]));
+    }
+  });
 }
 
 void require_dump_fits(const RunCommandOptions& options, const Graph& graph) {

@@ -20,6 +20,9 @@ void make_output_folders(Context& context, const RunCommandOptions& options);
 // the last program layer's ofmap, absent without data.
 void keep_run(Context& context, const RunCommandOptions& options, const report::RunReport& report,
               const OutputForm& output, const std::optional<Tensor>& last);
+// The same with the outputs of a network with a host: output.npy, output_1.npy, ...
+void keep_hosted_run(Context& context, const RunCommandOptions& options,
+                     const report::RunReport& report, const std::vector<Tensor>& outputs);
 
 // --dump-layers: throws Error where the graph is too large for a layer trace.
 void require_dump_fits(const RunCommandOptions& options, const Graph& graph);

@@ -5,6 +5,7 @@
 
 #include "cli/session/engines/engines.h"
 #include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/traces/trace_options.h"
 #include "cli/terminal/output_folders.h"
@@ -16,6 +17,7 @@ namespace qsim::cli {
 
 struct RunCommandOptions : ConfigOption,
                            NetworkOptions,
+                           HostOptions,
                            InputOptions,
                            MappingOptions,
                            TraceOptions {
@@ -57,6 +59,7 @@ inline void check_run(const RunCommandOptions& options) {
 inline void declare_run(Declarations& declared, RunCommandOptions& options) {
   declare_config(declared, options);
   declare_network(declared, options);
+  declare_host(declared, options);
   declare_input(declared, options);
   declare_mapping(declared, options);
   declare_dram_plan(declared, options);

@@ -37,12 +37,26 @@ void print(const report::RunReport& report, Context& context) {
 
 }  // namespace
 
-ExitCode finish_report(Context& context, const RunCommandOptions& options,
-                       const report::RunReport& report) {
-  keep_run(context, options, report, {}, std::nullopt);
+namespace {
+
+ExitCode print_verdict(const report::RunReport& report, Context& context) {
   print(report, context);
   const bool differs = report.verify && report.verify->comparison.mismatches() > 0;
   return differs ? ExitCode::kMismatch : ExitCode::kOk;
+}
+
+}  // namespace
+
+ExitCode finish_report(Context& context, const RunCommandOptions& options,
+                       const report::RunReport& report) {
+  keep_run(context, options, report, {}, std::nullopt);
+  return print_verdict(report, context);
+}
+
+ExitCode finish_hosted_run(Context& context, const RunCommandOptions& options,
+                           const report::RunReport& report, const std::vector<Tensor>& outputs) {
+  keep_hosted_run(context, options, report, outputs);
+  return print_verdict(report, context);
 }
 
 ExitCode finish_run(Context& context, const RunCommandOptions& options, report::RunReport& report,

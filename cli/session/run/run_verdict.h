@@ -34,5 +34,8 @@ ExitCode finish_run(Context& context, const RunCommandOptions& options, report::
 // and the tables.
 ExitCode finish_report(Context& context, const RunCommandOptions& options,
                        const report::RunReport& report);
+// The same with the outputs of a network with a host.
+ExitCode finish_hosted_run(Context& context, const RunCommandOptions& options,
+                           const report::RunReport& report, const std::vector<Tensor>& outputs);
 
 }  // namespace qsim::cli

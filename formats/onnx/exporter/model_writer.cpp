@@ -41,22 +41,6 @@ void add_opset(onnx::ModelProto& model, const char* domain, std::int64_t version
 
 }  // namespace
 
-onnx::TensorProto::DataType onnx_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return onnx::TensorProto::INT8;
-    case DType::kUint8:
-      return onnx::TensorProto::UINT8;
-    case DType::kInt16:
-      return onnx::TensorProto::INT16;
-    case DType::kInt32:
-      return onnx::TensorProto::INT32;
-    case DType::kFloat32:
-      return onnx::TensorProto::FLOAT;
-  }
-  return onnx::TensorProto::UNDEFINED;
-}
-
 void set_int(onnx::NodeProto& node, const char* name, std::int64_t value) {
   add_attribute(node, name, onnx::AttributeProto::INT).set_i(value);
 }

@@ -9,8 +9,8 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "core/base/tensor.h"
 #include "core/network/graph.h"
+#include "formats/onnx/types/element_types.h"
 
 namespace qsim::formats {
 
@@ -18,8 +18,6 @@ using TensorNames = std::vector<std::string>;
 using Ints = std::vector<std::int64_t>;
 
 inline constexpr const char* kMicrosoft = "com.microsoft";
-
-onnx::TensorProto::DataType onnx_dtype(DType dtype);
 
 // As the machine has them, little endian.
 template <typename T>

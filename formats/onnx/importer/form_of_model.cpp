@@ -97,6 +97,19 @@ void refuse_other_tools(const ModelGraph& model, const std::vector<ModelNode>& n
                     "; export the network with these");
 }
 
+// Nobody is sent to a command that refuses the file.
+std::string way_to_quantize(const std::string& file, const std::function<void()>& require_float) {
+  try {
+    require_float();
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnsupportedModel) throw;
+    std::string reason = error.what();
+    if (reason.starts_with(file + ": ")) reason.erase(0, file.size() + 2);
+    return ", by ONNX Runtime's quantize_static; `qsim quantize` does not take it: " + reason;
+  }
+  return ": `qsim quantize MODEL --calibrate DIR -o out.onnx`";
+}
+
 }  // namespace
 
 void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes,
@@ -126,10 +139,9 @@ void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode
       std::ranges::count_if(nodes, [](const ModelNode& node) { return is_one_of(node, kFloat); });
   if (layers == 0) return;
   refuse_other_tools(model, nodes);
-  require_float();
   throw_unsupported(model.source + ": a float model: none of its " + std::to_string(layers) +
-                    " layers with weights is quantized; quantize it first: `qsim quantize MODEL " +
-                    "--calibrate DIR -o out.onnx`");
+                    " layers with weights is quantized; quantize it first" +
+                    way_to_quantize(model.source, require_float));
 }
 
 const ModelNode* first_hybrid(const ModelGraph& model, const std::vector<ModelNode>& nodes) {

@@ -10,8 +10,7 @@ namespace qsim::formats {
 
 // Throws Error (exit code 4) for a model of float32 operators alone, for one that first_hybrid()
 // finds, and for one of float32 operators and those of another tool; the message says what to do.
-// `require_float` throws the Error of a float model that cannot be quantized either: nobody is sent
-// to a command that refuses the file.
+// `require_float` throws the Error of a float model that `qsim quantize` refuses.
 void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes,
                             const std::function<void()>& require_float);
 

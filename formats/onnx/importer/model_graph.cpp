@@ -1,5 +1,6 @@
 #include "formats/onnx/importer/model_graph.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/base/error.h"
@@ -164,6 +165,26 @@ const TensorProto* ModelGraph::constant(const std::string& tensor) const {
 
 void ModelGraph::add_constant(const std::string& tensor, TensorProto value) {
   constants[tensor] = &made_constants.emplace_back(std::move(value));
+}
+
+std::string ModelGraph::unused_name(const std::string& like) const {
+  const auto is_used = [&](const std::string& wanted) {
+    if (constants.contains(wanted) || reads.contains(wanted) || is_output(wanted)) return true;
+    const auto is_called = [&](const auto& end) { return end.name() == wanted; };
+    if (std::ranges::any_of(file->proto.graph().input(), is_called)) return true;
+    return std::ranges::any_of(nodes, [&](const ModelNode& node) {
+      return std::ranges::find(node.proto->output(), wanted) != node.proto->output().end();
+    });
+  };
+  std::string found = like;
+  for (int number = 1; is_used(found); ++number) found = like + "_" + std::to_string(number);
+  return found;
+}
+
+bool ModelGraph::is_output(const std::string& tensor) const {
+  if (output != nullptr) return output->name() == tensor;
+  return std::ranges::any_of(file->proto.graph().output(),
+                             [&](const auto& end) { return end.name() == tensor; });
 }
 
 int ModelGraph::reads_of(const std::string& tensor) const {

@@ -16,7 +16,7 @@
 namespace qsim::formats {
 
 inline constexpr int kMinOpset = 10;
-inline constexpr int kMaxOpset = 21;
+inline constexpr int kMaxOpset = 25;
 
 struct ModelNode {
   const onnx::NodeProto* proto = nullptr;
@@ -41,6 +41,10 @@ struct ModelGraph {
   const onnx::TensorProto* constant(const std::string& tensor) const;
   // Names a constant that was computed from others.
   void add_constant(const std::string& tensor, onnx::TensorProto value);
+  // `like`, or with digits after it: what no tensor of the file is called, nor a made constant.
+  std::string unused_name(const std::string& like) const;
+  // Whether it is the output, or, where none is set, one of the file's.
+  bool is_output(const std::string& tensor) const;
   // How many inputs of nodes a tensor is.
   int reads_of(const std::string& tensor) const;
 };

@@ -10,19 +10,6 @@ namespace qsim::formats {
 
 using onnx::AttributeProto;
 
-namespace {
-
-TensorFiles files_of(const ModelFile& file, const onnx::TensorProto& proto) {
-  TensorFiles files{file.path().parent_path(), file.held};
-  files.checksums = file.checksums;
-  files.on_external = file.on_external;
-  const auto raw_data = file.raw_data.find(&proto);
-  if (raw_data != file.raw_data.end()) files.raw_data = raw_data->second;
-  return files;
-}
-
-}  // namespace
-
 void NodeReader::require_inputs(int min, int max) const {
   const int count = inputs();
   if (count >= min && count <= max) return;

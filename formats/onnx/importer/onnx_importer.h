@@ -20,6 +20,7 @@ struct FloatNode {
   std::string name;
   std::string op;
   std::string reason;  // why ONNX Runtime does not fuse it
+  int index = 0;       // in the file
 };
 
 struct ImportOptions {
@@ -35,7 +36,7 @@ struct ImportOptions {
   std::function<void(const FloatNode&)> on_float_node = {};
 };
 
-// Reads an ONNX model (a graph of quantized operators, opset 10 to 21) and the external data files
+// Reads an ONNX model (a graph of quantized operators, opset 10 to 25) and the external data files
 // beneath its folder.
 // Throws Error naming the file, the node, what was found and what is allowed: exit code 3 for a
 // missing, malformed or truncated model and for one that is written to meanwhile, exit code 4 for

@@ -77,7 +77,7 @@ class Rewriting {
   std::optional<std::size_t> only_reader(std::size_t i) const {
     const std::string& tensor = nodes_[i].proto->output(0);
     const auto found = readers_.find(tensor);
-    const bool is_one = !tensor.empty() && tensor != model_.output->name() &&
+    const bool is_one = !tensor.empty() && !model_.is_output(tensor) &&
                         model_.reads_of(tensor) == 1 && found != readers_.end() &&
                         nodes_[found->second].proto->input(0) == tensor;
     return is_one ? std::optional(found->second) : std::nullopt;

@@ -1,6 +1,8 @@
 #include "formats/onnx/importer/tensor_proto.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
@@ -20,6 +22,7 @@
 #include "core/base/error.h"
 #include "core/base/limits.h"
 #include "core/base/printable.h"
+#include "core/numerics/half.h"
 #include "formats/files/file_beneath.h"
 #include "formats/files/files.h"
 #include "formats/files/memory.h"
@@ -251,8 +254,97 @@ std::vector<std::byte> typed_field_bytes(const TensorProto& proto, DType dtype, 
       return typed_bytes<std::int32_t>(proto.int32_data(), shape, count, where);
     case DType::kFloat32:
       return typed_bytes<float>(proto.float_data(), shape, count, where);
+    case DType::kInt64:
+      return typed_bytes<std::int64_t>(proto.int64_data(), shape, count, where);
+    case DType::kFloat64:
+      return typed_bytes<double>(proto.double_data(), shape, count, where);
+    case DType::kBool:
+      return typed_bytes<std::uint8_t>(proto.int32_data(), shape, count, where);
   }
   return {};
+}
+
+// An element type as a file stores it, and what it is to a host.
+struct StoredType {
+  int data_type;
+  DType host;
+  int bits;  // that an element takes in the file
+};
+constexpr int kUint4 = 21;  // TensorProto's numbers, which older libraries don't name
+constexpr int kInt4 = 22;
+constexpr std::array<StoredType, 15> kStoredTypes = {{
+    {TensorProto::FLOAT, DType::kFloat32, 32},
+    {TensorProto::FLOAT16, DType::kFloat32, 16},
+    {TensorProto::BFLOAT16, DType::kFloat32, 16},
+    {TensorProto::DOUBLE, DType::kFloat64, 64},
+    {TensorProto::INT8, DType::kInt8, 8},
+    {TensorProto::UINT8, DType::kUint8, 8},
+    {TensorProto::INT16, DType::kInt16, 16},
+    {TensorProto::UINT16, DType::kInt32, 16},
+    {TensorProto::INT32, DType::kInt32, 32},
+    {TensorProto::UINT32, DType::kInt64, 32},
+    {TensorProto::INT64, DType::kInt64, 64},
+    {TensorProto::UINT64, DType::kInt64, 64},
+    {TensorProto::BOOL, DType::kBool, 8},
+    {kUint4, DType::kUint8, 4},
+    {kInt4, DType::kInt8, 4},
+}};
+
+const StoredType* stored_type(int data_type) {
+  const auto* const found = std::ranges::find(kStoredTypes, data_type, &StoredType::data_type);
+  return found == kStoredTypes.end() ? nullptr : found;
+}
+
+// Two elements a byte, the first in the low half.
+std::uint8_t half_byte(const std::vector<std::byte>& bytes, std::size_t index) {
+  return std::to_integer<std::uint8_t>(bytes[index / 2] >> (index % 2 * 4)) & 0xF;
+}
+
+// `bytes` hold the file's elements, `to` the host's.
+void widen(const std::vector<std::byte>& bytes, int data_type, Tensor& to) {
+  const auto count = static_cast<std::size_t>(to.elems());
+  const auto sixteen = [&](std::size_t i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, bytes.data() + 2 * i, 2);
+    return bits;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    if (data_type == TensorProto::FLOAT16) {
+      to.as<float>()[i] = float_of_half(sixteen(i));
+    } else if (data_type == TensorProto::BFLOAT16) {
+      to.as<float>()[i] = std::bit_cast<float>(std::uint32_t{sixteen(i)} << 16);
+    } else if (data_type == TensorProto::UINT16) {
+      to.as<std::int32_t>()[i] = sixteen(i);
+    } else if (data_type == TensorProto::UINT32) {
+      std::uint32_t value = 0;
+      std::memcpy(&value, bytes.data() + 4 * i, 4);
+      to.as<std::int64_t>()[i] = value;
+    } else if (data_type == kUint4) {
+      to.as<std::uint8_t>()[i] = half_byte(bytes, i);
+    } else {
+      const std::uint8_t bits = half_byte(bytes, i);
+      to.as<std::int8_t>()[i] = static_cast<std::int8_t>(bits < 8 ? bits : bits - 16);
+    }
+  }
+}
+
+// The file's elements where typed fields hold them: those of 16 bits or fewer, and int4's bytes,
+// in int32_data; uint32 and uint64 in uint64_data.
+std::vector<std::byte> typed_stored_bytes(const TensorProto& proto, const StoredType& type,
+                                          const Shape& shape, std::int64_t bytes,
+                                          const std::string& where) {
+  const std::int64_t count = element_count(shape);
+  if (type.bits == 4) return typed_bytes<std::uint8_t>(proto.int32_data(), shape, bytes, where);
+  if (type.bits == 16 && type.host != DType::kInt16) {
+    return typed_bytes<std::uint16_t>(proto.int32_data(), shape, count, where);
+  }
+  if (type.data_type == TensorProto::UINT32) {
+    return typed_bytes<std::uint32_t>(proto.uint64_data(), shape, count, where);
+  }
+  if (type.data_type == TensorProto::UINT64) {
+    return typed_bytes<std::int64_t>(proto.uint64_data(), shape, count, where);
+  }
+  return typed_field_bytes(proto, type.host, shape, where);
 }
 
 DType core_dtype(const TensorProto& proto, const std::string& where) {
@@ -286,6 +378,15 @@ std::string onnx_dtype_name(int data_type) {
   return name;
 }
 
+TensorFiles files_of(const ModelFile& file, const onnx::TensorProto& proto) {
+  TensorFiles files{file.path().parent_path(), file.held};
+  files.checksums = file.checksums;
+  files.on_external = file.on_external;
+  const auto raw_data = file.raw_data.find(&proto);
+  if (raw_data != file.raw_data.end()) files.raw_data = raw_data->second;
+  return files;
+}
+
 StoredTensor store_tensor(const TensorProto& proto, const TensorFiles& files,
                           const std::string& where) {
   StoredTensor stored;
@@ -299,6 +400,35 @@ StoredTensor store_tensor(const TensorProto& proto, const TensorFiles& files,
   }
   require_memory(expected, where);
   return stored;
+}
+
+std::optional<DType> host_dtype(int data_type) {
+  const StoredType* const type = stored_type(data_type);
+  return type == nullptr ? std::nullopt : std::optional(type->host);
+}
+
+Tensor decode_host_tensor(const TensorProto& proto, const TensorFiles& files,
+                          const std::string& where) {
+  const StoredType* const type = stored_type(proto.data_type());
+  if (type == nullptr) {
+    throw_unsupported(where + ": is " + onnx_dtype_name(proto.data_type()) +
+                      "; supported: numbers of at least 4 bits, bool");
+  }
+  const Shape shape = dims_of(proto, where);
+  const std::int64_t bytes = ceil_div(data_bytes(shape, type->bits, where), 8);
+  require_memory(data_bytes(shape, static_cast<std::int64_t>(dtype_bytes(type->host)), where),
+                 where);
+  ReadBytes read = stored_bytes(proto, bytes, files, where);
+  if (!read) read = bytes_in_memory(typed_stored_bytes(proto, *type, shape, bytes, where));
+  Tensor tensor(type->host, shape);
+  if (type->bits == static_cast<int>(8 * dtype_bytes(type->host))) {
+    read(0, tensor.bytes);
+    return tensor;
+  }
+  std::vector<std::byte> stored(static_cast<std::size_t>(bytes));
+  read(0, stored);
+  widen(stored, type->data_type, tensor);
+  return tensor;
 }
 
 std::vector<std::int64_t> decode_int64s(const TensorProto& proto, const TensorFiles& files,

@@ -29,8 +29,19 @@ struct TensorFiles {
   std::shared_ptr<FileChecksums> checksums = std::make_shared<FileChecksums>();
 };
 
+// Where those of a tensor of the model are.
+TensorFiles files_of(const ModelFile& file, const onnx::TensorProto& proto);
+
 // A tensor of int8, uint8, int32 or float32; other types are refused. `where` opens every error.
 StoredTensor store_tensor(const onnx::TensorProto& proto, const TensorFiles& files,
+                          const std::string& where);
+
+// What a tensor of that onnx::TensorProto::DataType is to a host: its own type, or one that holds
+// all its numbers: float32 for float16 and bfloat16, int8 for int4, int64 for uint32. Nothing for
+// text, complex numbers and 8-bit floats.
+std::optional<DType> host_dtype(int data_type);
+// All elements of a tensor of such a type.
+Tensor decode_host_tensor(const onnx::TensorProto& proto, const TensorFiles& files,
                           const std::string& where);
 
 // The elements of a tensor of int64, of any shape.

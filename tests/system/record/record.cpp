@@ -176,8 +176,9 @@ void record_error(const qsim::Error& error) {
 // Stands before the C++ library's own, which it calls.
 extern "C" void __cxxabiv1::__cxa_throw(void* thrown, std::type_info* type,
                                         void (*destructor)(void*)) {
-  const bool is_ours = std::strcmp(type->name(), "N4qsim5ErrorE") == 0 ||
-                       std::strcmp(type->name(), "N4qsim7formats11MemoryErrorE") == 0;  // one of the former
+  const bool is_ours =
+      std::strcmp(type->name(), "N4qsim5ErrorE") == 0 ||
+      std::strcmp(type->name(), "N4qsim7formats11MemoryErrorE") == 0;  // one of the former
   if (is_ours) {
     record_error(*static_cast<const qsim::Error*>(thrown));
   }

@@ -20,7 +20,7 @@ std::int32_t number_at(const Tensor& tensor, std::size_t i) {
       return tensor.as<std::int16_t>()[i];
     case DType::kInt32:
       return tensor.as<std::int32_t>()[i];
-    case DType::kFloat32:
+    default:
       break;
   }
   return 0;

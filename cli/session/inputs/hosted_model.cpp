@@ -1,0 +1,146 @@
+#include "cli/session/inputs/hosted_model.h"
+
+#include "cli/session/inputs/remedies.h"
+#include "cli/session/inputs/shipped_files.h"
+#include "cli/terminal/usage_error.h"
+#include "compiler/compile.h"
+#include "core/base/printable.h"
+#include "formats/onnx/importer/hosted_importer.h"
+#include "golden/host/host_executor.h"
+
+namespace qsim::cli {
+
+void declare_host(Declarations& declared, HostOptions& options) {
+  declared.begin_group(kNetworkGroup);
+  declared.flag("--no-host", options.no_host,
+                "refuse an ONNX file of which the array cannot run all");
+  declared.flag("--strict", options.strict,
+                "refuse an ONNX file whose scales the configuration's requantizer does not have");
+  declared.word("--as", options.as, {"integer", kAsOnnxRuntime},
+                "how nodes run that ONNX Runtime runs in float32 although the file quantizes what "
+                "is around them: as integers on the array, or in float32 on the host");
+  declared.end_group();
+  declared.check([&] {
+    if (options.no_host && options.as == kAsOnnxRuntime) {
+      usage_error("--as onnxruntime runs operators on the host; leave --no-host out");
+    }
+  });
+}
+
+namespace {
+
+std::string refusal_of(const Graph& graph, const ArchConfig& config) {
+  compiler::CompileOptions asked;
+  asked.remedies = remedies_without_snap();
+  const compiler::Refusals refusals = compiler::refusals_of(graph, config, asked);
+  return refusals.empty() ? std::string() : refusals.front().reason;
+}
+
+const std::string& name_of(const NetworkRequest& request, const ArchConfig& config) {
+  return request.model.empty() ? config.model : request.model;
+}
+
+bool is_onnx(const NetworkRequest& request, const ArchConfig& config) {
+  return model_kind(find_model(name_of(request, config))) == ModelKind::kOnnx;
+}
+
+bool is_of_whole_network(const NetworkRequest& request) {
+  return request.layers.empty() && request.layer.empty() && !request.snap;
+}
+
+std::optional<ArchConfig> dyadic_of(const ArchConfig& config) {
+  if (config.requantizer == RequantizerKind::kDyadic) return std::nullopt;
+  ArchConfig wider = config;
+  wider.requantizer = RequantizerKind::kDyadic;
+  return wider;
+}
+
+void note_dyadic(Context& context, const NetworkRequest& request, const ArchConfig& config) {
+  context.note(name_of(request, config) + ": has scales that are not powers of two; the array is " +
+               config.name + " with requantizer: dyadic (--strict refuses instead)");
+}
+
+HostedModel import_model(const NetworkRequest& request, const HostOptions& options,
+                         const ArchConfig& config, const std::map<std::string, Shape>& shapes,
+                         bool& wants_dyadic) {
+  HostedModel model;
+  model.name = name_of(request, config);
+  model.path = find_model(model.name);
+  model.file = std::make_shared<const formats::HeldFile>(model.path);
+  model.config = config;
+  formats::HostedOptions how;
+  how.import.rounding = asked_rounding(request);
+  how.host.batch = request.batch.value_or(1);
+  how.host.shapes = shapes;
+  how.as_onnxruntime = options.as == kAsOnnxRuntime;
+  how.fold_and_shape = golden::fold_and_shape;
+  const std::optional<ArchConfig> wider = dyadic_of(config);
+  how.refusal = [&](const Graph& graph) {
+    const std::string reason = refusal_of(graph, config);
+    if (!reason.empty() && wider && refusal_of(graph, *wider).empty()) wants_dyadic = true;
+    return reason;
+  };
+  model.hosted = formats::import_hosted(model.file, how);
+  return model;
+}
+
+}  // namespace
+
+ExitCode run_as_it_can(Context& context, const NetworkRequest& request, const HostOptions& options,
+                       const ArchConfig& config,
+                       const std::function<ExitCode(const ArchConfig&)>& run,
+                       const std::function<ExitCode()>& run_hosted) {
+  const auto with_host = [&] {
+    formats::require_hosted_form(
+        std::make_shared<const formats::HeldFile>(find_model(name_of(request, config))));
+    return run_hosted();
+  };
+  if (options.as == kAsOnnxRuntime) {
+    if (is_onnx(request, config)) return with_host();
+    usage_error("--as is of ONNX files; '" + echoed(name_of(request, config)) + "' is none");
+  }
+  try {
+    return run(config);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnsupportedModel || request.snap || !is_onnx(request, config)) {
+      throw;
+    }
+    const std::optional<ArchConfig> wider = options.strict ? std::nullopt : dyadic_of(config);
+    if (wider) {
+      try {
+        const ExitCode code = run(*wider);
+        note_dyadic(context, request, config);
+        return code;
+      } catch (const Error& again) {
+        if (again.code() != ExitCode::kUnsupportedModel) throw;
+      }
+    }
+    if (options.no_host || !is_of_whole_network(request)) throw;
+  }
+  return with_host();
+}
+
+void refuse_with_host(const NetworkRequest& request, const ArchConfig& config,
+                      const std::vector<GivenOption>& options) {
+  for (const auto& [is_given, option] : options) {
+    if (!is_given) continue;
+    usage_error(std::string(option) + " is of networks that the array runs alone; of '" +
+                echoed(name_of(request, config)) + "' it runs parts (`qsim inspect` shows them)");
+  }
+}
+
+HostedModel load_hosted(Context& context, const NetworkRequest& request, const HostOptions& options,
+                        const ArchConfig& config, const std::map<std::string, Shape>& shapes) {
+  bool wants_dyadic = false;
+  HostedModel model = import_model(request, options, config, shapes, wants_dyadic);
+  if (!wants_dyadic) return model;
+  if (options.strict) {
+    throw_unsupported(model.path.string() + ": has scales that are not powers of two; '" +
+                      config.name + "' has requantizer: shift; leave --strict out, or take " +
+                      "requantizer: dyadic");
+  }
+  note_dyadic(context, request, config);
+  return import_model(request, options, *dyadic_of(config), shapes, wants_dyadic);
+}
+
+}  // namespace qsim::cli

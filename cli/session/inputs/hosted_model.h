@@ -1,0 +1,56 @@
+// An ONNX file of which the array runs parts and a host the rest.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/session/inputs/model_source.h"
+#include "core/network/hosted_network.h"
+
+namespace qsim::cli {
+
+// How much a host does of an ONNX file.
+struct HostOptions {
+  bool no_host = false;  // refuse what the array cannot do
+  bool strict = false;   // refuse scales that the configuration's requantizer does not have
+  std::string as = "integer";
+};
+inline constexpr const char* kAsOnnxRuntime = "onnxruntime";
+void declare_host(Declarations& declared, HostOptions& options);
+
+struct HostedModel {
+  std::string name;  // as the user gave it
+  std::filesystem::path path;
+  std::shared_ptr<const formats::HeldFile> file;
+  HostedNetwork hosted;
+  ArchConfig config;  // of the array
+};
+
+// Calls run(config). Where that refuses an ONNX file (exit code 4), calls it with
+// requantizer: dyadic, unless the options are strict, and notes that; and where that refuses it
+// too, calls run_hosted(), unless they say no host. Throws Error (exit code 2) for options of ONNX
+// files.
+ExitCode run_as_it_can(Context& context, const NetworkRequest& request, const HostOptions& options,
+                       const ArchConfig& config,
+                       const std::function<ExitCode(const ArchConfig&)>& run,
+                       const std::function<ExitCode()>& run_hosted);
+
+// An option that networks with a host do not have: whether it is given, and its name.
+using GivenOption = std::pair<bool, const char*>;
+// Throws Error (exit code 2) for one that is given.
+void refuse_with_host(const NetworkRequest& request, const ArchConfig& config,
+                      const std::vector<GivenOption>& options);
+
+// `shapes` of inputs, by their names, where the file leaves dimensions open. Where `config` has
+// requantizer: shift and a part needs more, the array has requantizer: dyadic, and `context` notes
+// that; strict options refuse it (exit code 4). Throws Error for what the host refuses too.
+HostedModel load_hosted(Context& context, const NetworkRequest& request, const HostOptions& options,
+                        const ArchConfig& config, const std::map<std::string, Shape>& shapes);
+
+}  // namespace qsim::cli

@@ -1,0 +1,100 @@
+#include "cli/session/run/hosted_steps.h"
+
+#include <utility>
+
+#include "cli/host_tensors/host_layout.h"
+#include "cli/session/inputs/shipped_files.h"
+#include "cli/terminal/context.h"
+#include "core/base/words.h"
+#include "core/network/graph_shapes.h"
+#include "formats/files/files.h"
+#include "formats/files/memory.h"
+#include "formats/onnx/importer/host_importer.h"
+#include "formats/traces/npy.h"
+#include "golden/host/host_costs.h"
+
+namespace qsim::cli {
+
+HostInputs read_host_inputs(const NetworkRequest& request, const std::string& input,
+                            const ArchConfig& config) {
+  if (input.empty()) {
+    throw Error(ExitCode::kUsage,
+                "the network needs an --input: a .npy, or a folder with NAME.npy for each of its "
+                "inputs");
+  }
+  const std::vector<std::string> names =
+      formats::input_names(std::make_shared<const formats::HeldFile>(
+          find_model(request.model.empty() ? config.model : request.model)));
+  const std::filesystem::path path = find_input(input);
+  HostInputs tensors;
+  if (formats::is_folder(path)) {
+    for (const std::string& name : names) {
+      tensors[name] = formats::read_host_npy(path / (name + ".npy"));
+    }
+    return tensors;
+  }
+  if (names.size() != 1) {
+    throw_bad_input(path.string() + ": one tensor; the network has the inputs " + joined(names) +
+                    "; expected a folder with NAME.npy for each");
+  }
+  if (path.extension() != ".npy") {
+    throw_bad_input(path.string() +
+                    ": is no .npy; expected one with the input as the file declares it, since the "
+                    "array runs only parts of the network");
+  }
+  tensors[names[0]] = formats::read_host_npy(path);
+  return tensors;
+}
+
+std::map<std::string, Shape> shapes_of(const HostInputs& inputs) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, tensor] : inputs) shapes[name] = tensor.shape;
+  return shapes;
+}
+
+HostedSteps::HostedSteps(const HostedModel& model, std::optional<HostInputs> inputs)
+    : hosted_(model.hosted), has_data_(inputs.has_value()), host_(model.hosted.network) {
+  if (!inputs) return;
+  formats::require_memory(golden::run_bytes(hosted_.network), model.name + ", on the host");
+  for (const HostValueId id : hosted_.network.inputs) {
+    host_.set(id, std::move(inputs->at(hosted_.network.values[id].name)));
+  }
+}
+
+void HostedSteps::run(const RunPart& run_part) {
+  const HostNetwork& network = hosted_.network;
+  for (const HostedNetwork::Step& step : hosted_.steps) {
+    if (!step.is_array) {
+      if (!has_data_) continue;
+      timed(seconds_, [&] { host_.run(network.nodes[hosted_.host_steps[step.index].node]); });
+      continue;
+    }
+    const ArrayPart& part = hosted_.parts[step.index];
+    const InputForm form = input_form(part.graph);
+    const OutputForm output = output_form(part.graph);
+    const Tensor input =
+        has_data_ ? input_of(part, form) : shape_alone(form.value.dtype, form.value.shape.nhwc());
+    const std::optional<Tensor> last = run_part(step.index, input);
+    if (!last) continue;
+    Tensor levels = output_to_host(*last, output, false);
+    levels.shape = network.values[part.output].array.tensor.shape;
+    host_.set(part.output, std::move(levels));
+  }
+}
+
+// Of more axes than pictures and vectors have, the graph takes those before the last as rows, or
+// lines as pictures of height 1.
+Tensor HostedSteps::input_of(const ArrayPart& part, const InputForm& form) const {
+  Tensor levels = host_.get(part.input);
+  const ImageShape& shape = form.value.shape;
+  if (levels.shape.size() != 2 && levels.shape.size() != 4) {
+    levels.shape = {shape.batch, shape.channels, shape.height, shape.width};
+  }
+  return input_from_host(levels, form, hosted_.network.values[part.input].name);
+}
+
+const Tensor& HostedSteps::output(std::size_t index) const {
+  return host_.get(hosted_.network.outputs[index]);
+}
+
+}  // namespace qsim::cli

@@ -1,0 +1,13 @@
+#include "core/network/host_network.h"
+
+#include <algorithm>
+
+namespace qsim {
+
+bool is_folded(const HostNetwork& network, const HostNode& node) {
+  return std::ranges::all_of(node.outputs, [&](HostValueId id) {
+    return id == kAbsentValue || network.values[id].array.has_values();
+  });
+}
+
+}  // namespace qsim

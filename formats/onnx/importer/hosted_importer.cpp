@@ -1,0 +1,259 @@
+#include "formats/onnx/importer/hosted_importer.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "formats/onnx/importer/float_nodes.h"
+#include "formats/onnx/importer/form_of_model.h"
+#include "formats/onnx/importer/hosted_fusion.h"
+#include "formats/onnx/importer/hosted_parts.h"
+#include "formats/onnx/importer/import_nodes.h"
+#include "formats/onnx/importer/model_file.h"
+#include "formats/onnx/importer/model_graph.h"
+#include "formats/onnx/importer/part_rewrites.h"
+#include "formats/onnx/importer/part_views.h"
+#include "formats/onnx/importer/real_importer.h"
+#include "formats/onnx/importer/session_rewrites.h"
+#include "formats/onnx/importer/session_weights.h"
+#include "formats/onnx/importer/tensor_proto.h"
+#include "formats/onnx/types/element_types.h"
+
+namespace qsim::formats {
+namespace {
+
+void require_form(const ModelFile& file, const ModelGraph& model) {
+  const auto require_float = [&] { static_cast<void>(import_real_onnx(file.held)); };
+  require_quantized_form(model, model.nodes, require_float);
+}
+
+class HostedImport {
+ public:
+  HostedImport(const ModelFile& file, const HostedOptions& options)
+      : options_(options), model_(read_model_graph(file)) {
+    require_form(file, model_);
+    std::vector<ModelNode> nodes = model_.nodes;
+    rewrite_as_session(model_, nodes);
+    hosted_.network = import_host_network(file, model_, options.host);
+    options.fold_and_shape(hosted_.network);
+  }
+
+  HostedNetwork run() && {
+    name_constants();
+    if (quantize_session_weights(model_)) {
+      hosted_.network = import_host_network(*model_.file, model_, options_.host);
+      options_.fold_and_shape(hosted_.network);
+    }
+    for (HostValueId id = 0; id < network().values.size(); ++id) {
+      ids_[network().values[id].name] = id;
+    }
+    units_ = levels_units(network());
+    find_float_nodes();
+    if (options_.as_onnxruntime) leave_float_nodes();
+    try_each();
+    for (;;) {
+      std::vector<PartPlan> plans = plan_parts(network(), units_);
+      if (import_parts(plans)) break;
+    }
+    std::set<int> float_nodes;
+    for (const auto& [index, reason] : float_reasons_) float_nodes.insert(index);
+    fuse_host_groups(hosted_.network, float_nodes);
+    add_steps(hosted_, units_);
+    return std::move(hosted_);
+  }
+
+ private:
+  const HostNetwork& network() const { return hosted_.network; }
+
+  // Constants that nodes compute are given to the importer as constants, but for float32 numbers
+  // that come from integers: of those it wants the integers.
+  void name_constants() {
+    std::vector<bool> dequantized(network().values.size(), false);
+    std::set<int> gone;
+    for (const HostNode& node : network().nodes) {
+      bool from_integers = node.op == "DequantizeLinear";
+      for (const HostValueId id : node.inputs) {
+        from_integers = from_integers || (id != kAbsentValue && dequantized[id]);
+      }
+      if (!is_folded(network(), node)) continue;
+      bool is_named = true;
+      for (const HostValueId id : node.outputs) {
+        if (id == kAbsentValue) continue;
+        const Tensor& tensor = network().values[id].array.tensor;
+        dequantized[id] = from_integers && tensor.dtype == DType::kFloat32;
+        if (dequantized[id]) {
+          is_named = false;
+        } else if (model_.constant(network().values[id].name) == nullptr) {
+          model_.add_constant(network().values[id].name, proto_of(tensor));
+        }
+      }
+      if (is_named) gone.insert(node.index);
+    }
+    std::erase_if(model_.nodes, [&](const ModelNode& node) { return gone.contains(node.index); });
+  }
+
+  void find_float_nodes() {
+    for (const FloatNode& node : float_nodes(model_, model_.nodes)) {
+      float_reasons_[node.index] = node.reason;
+    }
+  }
+
+  void leave_float_nodes() {
+    for (LevelsUnit& unit : units_) {
+      for (const std::size_t n : unit.nodes) {
+        const auto found = float_reasons_.find(network().nodes[n].index);
+        if (found != float_reasons_.end() && unit.reason.empty()) {
+          unit.reason = "ONNX Runtime runs it in float32: " + found->second;
+        }
+      }
+    }
+  }
+
+  // Units of one source are tried alone first, so that the parts begin with what the array has.
+  void try_each() {
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      LevelsUnit& unit = units_[u];
+      if (!unit.reason.empty() || unit.sources.size() != 1) continue;
+      static_cast<void>(import({unit.sources[0], unit.output, {u}}, unit.reason));
+    }
+  }
+
+  // False where a unit got a reason.
+  bool import_parts(const std::vector<PartPlan>& plans) {
+    hosted_.parts.clear();
+    for (const PartPlan& plan : plans) {
+      std::string reason;
+      std::optional<Graph> graph = import(plan, reason);
+      if (!graph) {
+        blame(plan);
+        return false;
+      }
+      if (!has_work(*graph)) {
+        for (const std::size_t u : plan.units) {
+          units_[u].reason = "around it the array has no layer that multiplies, adds or pools";
+        }
+        return false;
+      }
+      ArrayPart part;
+      part.graph = std::move(*graph);
+      part.input = plan.input;
+      part.output = plan.output;
+      std::set<std::size_t> nodes;
+      for (const std::size_t u : plan.units) {
+        nodes.insert(units_[u].nodes.begin(), units_[u].nodes.end());
+      }
+      part.nodes.assign(nodes.begin(), nodes.end());
+      hosted_.parts.push_back(std::move(part));
+    }
+    return true;
+  }
+
+  // The first unit with which the part cannot be imported is the host's.
+  void blame(const PartPlan& plan) {
+    PartPlan some = {plan.input, plan.input, {}};
+    for (const std::size_t u : plan.units) {
+      some.units.push_back(u);
+      some.output = units_[u].output;
+      if (!import(some, units_[u].reason)) return;
+    }
+    QSIM_CHECK(false, "a part that cannot be imported has a unit that cannot");
+  }
+
+  static bool has_work(const Graph& graph) {
+    return std::ranges::any_of(graph.layers, [](const Layer& layer) {
+      return std::holds_alternative<Conv2d>(layer.operation) ||
+             std::holds_alternative<FullyConnected>(layer.operation) ||
+             std::holds_alternative<MaxPool>(layer.operation) ||
+             std::holds_alternative<AveragePool>(layer.operation) ||
+             std::holds_alternative<Add>(layer.operation);
+    });
+  }
+
+  // The graph of some units; nothing, and the reason, where the array cannot run it.
+  std::optional<Graph> import(const PartPlan& plan, std::string& reason) {
+    ModelGraph part = model_;  // its pointers lead to this model's constants
+    std::set<int> indices;
+    for (const std::size_t u : plan.units) {
+      for (const std::size_t n : units_[u].nodes) indices.insert(network().nodes[n].index);
+    }
+    std::erase_if(part.nodes, [&](const ModelNode& node) { return !indices.contains(node.index); });
+    part.reads.clear();
+    for (const ModelNode& node : part.nodes) {
+      for (const std::string& input : node.proto->input()) ++part.reads[input];
+    }
+    const PartView view = view_of(part.nodes, shape_of(plan.input), shape_of(plan.output))
+                              .value_or(PartView::kAsItIs);
+    const onnx::ValueInfoProto input = end_of(plan.input, view);
+    const onnx::ValueInfoProto output = end_of(plan.output, view);
+    part.input = &input;
+    part.output = &output;
+    ImportOptions options = options_.import;
+    options.batch = 1;  // the ends have numbers
+    options.on_float_node = {};
+    try {
+      rewrite_part(part, view, [&](const std::string& name) { return known_value(name); });
+      Graph graph = with_place(model_.source,
+                               [&] { return import_nodes(part, nodes_in_order(part), options); });
+      reason = without_file(options_.refusal(graph));
+      return reason.empty() ? std::optional(std::move(graph)) : std::nullopt;
+    } catch (const Error& error) {
+      reason = without_file(error.what());
+      return std::nullopt;
+    }
+  }
+
+  // "node 'add1' (Add): ..." without the file before it.
+  std::string without_file(std::string reason) const {
+    const std::string file = model_.source + ": ";
+    if (reason.starts_with(file)) reason.erase(0, file.size());
+    return reason;
+  }
+
+  const Shape& shape_of(HostValueId id) const { return network().values[id].array.tensor.shape; }
+
+  const Tensor* known_value(const std::string& name) const {
+    const auto found = ids_.find(name);
+    if (found == ids_.end() || !network().values[found->second].array.has_values()) return nullptr;
+    return &network().values[found->second].array.tensor;
+  }
+
+  onnx::ValueInfoProto end_of(HostValueId id, PartView view) const {
+    const HostValue& value = network().values[id];
+    onnx::ValueInfoProto info;
+    info.set_name(value.name);
+    onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(onnx_dtype(value.array.tensor.dtype));
+    for (const std::int64_t dim : viewed(value.array.tensor.shape, view)) {
+      type.mutable_shape()->add_dim()->set_dim_value(dim);
+    }
+    return info;
+  }
+
+  const HostedOptions& options_;
+  ModelGraph model_;
+  HostedNetwork hosted_;
+  std::vector<LevelsUnit> units_;
+  std::map<std::string, HostValueId> ids_;
+  std::map<int, std::string> float_reasons_;  // by the file's number of a node
+};
+
+}  // namespace
+
+void require_hosted_form(const std::shared_ptr<const HeldFile>& held) {
+  const std::unique_ptr<const ModelFile> file = read_model_file(held);
+  require_form(*file, read_model_graph(*file));
+}
+
+HostedNetwork import_hosted(const std::shared_ptr<const HeldFile>& held,
+                            const HostedOptions& options) {
+  const std::unique_ptr<const ModelFile> file = read_model_file(held, options.import.on_external);
+  HostedNetwork hosted = HostedImport(*file, options).run();
+  held->require_unchanged();
+  return hosted;
+}
+
+}  // namespace qsim::formats

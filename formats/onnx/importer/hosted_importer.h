@@ -1,0 +1,33 @@
+// From a quantized ONNX file to a HostedNetwork: what the array can run in parts, and the rest for
+// a host.
+#pragma once
+
+#include <functional>
+
+#include "core/network/hosted_network.h"
+#include "formats/onnx/importer/host_importer.h"
+#include "formats/onnx/importer/onnx_importer.h"
+
+namespace qsim::formats {
+
+struct HostedOptions {
+  ImportOptions import = {};
+  HostImportOptions host = {};
+  // Operators that ONNX Runtime runs in float32 (FloatNode) are the host's.
+  bool as_onnxruntime = false;
+  // Why the array cannot run a graph that has been imported; "" where it can.
+  std::function<std::string(const Graph&)> refusal = [](const Graph&) { return std::string(); };
+  // Sets what is known of the network's values before a run (golden/host/host_executor.h).
+  std::function<void(HostNetwork&)> fold_and_shape;
+};
+
+// Throws Error (exit code 4) for a file of another form: a float network, and those that golden
+// alone runs.
+void require_hosted_form(const std::shared_ptr<const HeldFile>& held);
+
+// Throws Error as import_onnx does, but for operators and shapes that the array does not have;
+// those of the host alone are refused where fold_and_shape refuses them.
+HostedNetwork import_hosted(const std::shared_ptr<const HeldFile>& held,
+                            const HostedOptions& options);
+
+}  // namespace qsim::formats

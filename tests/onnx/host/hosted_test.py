@@ -1,0 +1,182 @@
+"""Networks of which the array runs parts: `qsim run` gives ONNX Runtime's outputs, `qsim verify` finds no difference between
+the engines, and `qsim inspect` says which part the array has. Scales are powers of two, so that float32 numbers are exact.
+Runs in the environment of tools/ort/install.sh.
+
+usage: hosted_test.py QSIM
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+CONFIG = "pe16x16_dyadic"
+
+
+class Network:
+    """Nodes and constants; each method adds nodes and gives the name of what they write."""
+
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+        self.nodes, self.constants, self.inputs = [], [], {}
+
+    def input(self, name, *shape, dims=None):
+        self.inputs[name] = (self.random.integers(-64, 64, shape).astype(np.float32) / 32, dims or shape)
+        return name
+
+    def constant(self, array):
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def add(self, op, *inputs, **attributes):
+        name = f"{op.lower()}{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, list(inputs), [name], name=f"n{len(self.nodes)}", **attributes))
+        return name
+
+    def levels(self, x, scale=1 / 16, zero_point=np.uint8(100)):
+        """QuantizeLinear and DequantizeLinear."""
+        ends = [self.constant(np.float32(scale)), self.constant(zero_point)]
+        return self.add("DequantizeLinear", self.add("QuantizeLinear", x, *ends), *ends)
+
+    def weights(self, *shape):
+        levels = self.random.integers(-20, 20, shape).astype(np.int8)
+        return self.add("DequantizeLinear", self.constant(levels), self.constant(np.float32(1 / 64)), self.constant(np.int8(0)))
+
+    def conv(self, x, channels, out, kernel=3, axes=2):
+        size = [kernel] * axes
+        y = self.add("Conv", x, self.weights(out, channels, *size), kernel_shape=size, pads=[kernel // 2] * 2 * axes)
+        return self.levels(y)
+
+    def model(self, outputs):
+        ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, dims) for name, (_, dims) in self.inputs.items()]
+        graph = helper.make_graph(self.nodes, "hosted", ends, [onnx.ValueInfoProto(name=name) for name in outputs],
+                                  self.constants)
+        return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 13)])
+
+
+def gate(n):
+    """As squeeze and excite: a product of two tensors between convolutions."""
+    x = n.conv(n.levels(n.input("x", 1, 3, 8, 8)), 3, 8)
+    weight = n.levels(n.add("GlobalAveragePool", x), 1 / 64)
+    return 3, [n.conv(n.levels(n.add("Mul", x, n.conv(weight, 8, 8, 1))), 8, 4)]
+
+
+def residual_over_host(n):
+    """The sum has one operand of the array and one of the host."""
+    x = n.conv(n.levels(n.input("x", 1, 3, 8, 8)), 3, 8)
+    turned = n.levels(n.add("Abs", x))
+    return 3, [n.conv(n.levels(n.add("Add", n.conv(x, 8, 8), turned)), 8, 4)]
+
+
+def residual_within(n):
+    """Its skip is inside a part, which no host node cuts."""
+    x = n.conv(n.levels(n.add("Neg", n.levels(n.input("x", 1, 3, 8, 8)))), 3, 8)
+    return 1, [n.levels(n.add("Abs", n.levels(n.add("Add", n.conv(x, 8, 8), x))))]
+
+
+def two_ends(n):
+    """Two inputs, and two outputs of which one is read as well."""
+    a = n.conv(n.levels(n.input("a", 1, 3, 8, 8)), 3, 4)
+    b = n.conv(n.levels(n.input("b", 1, 3, 8, 8)), 3, 4)
+    both = n.levels(n.add("Max", a, b))
+    return 3, [n.conv(both, 4, 4), a]
+
+
+def lines(n):
+    """Convolutions of one axis."""
+    x = n.conv(n.levels(n.input("x", 2, 3, 16)), 3, 8, axes=1)
+    return 1, [n.conv(x, 8, 4, kernel=5, axes=1)]
+
+
+def rows(n):
+    """Products of matrices of three axes with constants, and a bias."""
+    x = n.levels(n.input("x", 2, 5, 16))
+    y = n.levels(n.add("Add", n.add("MatMul", x, n.weights(16, 24)), n.constant(n.random.integers(-9, 9, 24).astype(np.float32) / 64)))
+    return 1, [n.levels(n.add("MatMul", n.add("Relu", y), n.weights(24, 8)))]
+
+
+def softmax_between(n):
+    """A function of the last axis between two parts, and flattened pictures."""
+    x = n.conv(n.levels(n.input("x", 1, 3, 4, 4)), 3, 4)
+    flat = n.levels(n.add("Abs", n.add("Reshape", x, n.constant(np.int64([1, -1])))))
+    return 2, [n.levels(n.add("MatMul", flat, n.weights(64, 10)))]
+
+
+def transposed_weights(n):
+    x = n.levels(n.input("x", 1, 3, 8, 8))
+    y = n.levels(n.add("Conv", x, n.add("Transpose", n.weights(3, 3, 3, 8), perm=[3, 2, 0, 1]), pads=[1] * 4))
+    return 1, [n.levels(n.add("Abs", y))]
+
+
+def open_sizes(n):
+    """Sizes that the input alone says."""
+    x = n.conv(n.levels(n.input("x", 2, 3, 6, 10, dims=("n", 3, "h", "w"))), 3, 4)
+    return 1, [n.levels(n.add("Abs", x))]
+
+
+CASES = [gate, residual_over_host, residual_within, two_ends, lines, rows, softmax_between, transposed_weights, open_sizes]
+
+
+def run_onnxruntime(model, inputs):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, inputs)
+
+
+def fault_of(qsim, case, seed, folder):
+    """What is wrong; "" where nothing is."""
+    network = Network(seed)
+    parts, outputs = case(network)
+    model = network.model(outputs)
+    onnx.save(model, folder / "m.onnx")
+    inputs = {name: x for name, (x, _) in network.inputs.items()}
+    for name, x in inputs.items():
+        np.save(folder / f"{name}.npy", x)
+    given = folder if len(inputs) > 1 else folder / f"{next(iter(inputs))}.npy"
+
+    def run(*words):
+        return subprocess.run([qsim, *map(str, words)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    common = ["--config", CONFIG, "--model", folder / "m.onnx", "--input", given]
+    done = run("run", *common, "--out", folder / "out", "--json", folder / "run.json")
+    if done.returncode:
+        return f"run: exit code {done.returncode}: {done.stderr.strip()}"
+    for i, expected in enumerate(run_onnxruntime(model, inputs)):
+        found = np.load(folder / "out" / ("output.npy" if i == 0 else f"output_{i}.npy"))
+        if found.dtype != expected.dtype or not np.array_equal(found, expected):
+            return f"output {i}: {(found != expected).sum()} of {expected.size} differ"
+        if len(np.unique(expected)) < 4:
+            return f"output {i} is nearly constant, so that it proves nothing"
+    found = json.loads((folder / "run.json").read_text())["host"]["parts"]
+    if found != parts:
+        return f"the array runs {found} parts; expected {parts}"
+    done = run("verify", *common, "--engines", "interpreter,systemc,recurrence")
+    if done.returncode or ", 0 mismatches; start, free and done" not in done.stdout:
+        return f"verify: exit code {done.returncode}: {done.stdout.strip().splitlines()[-1:]} {done.stderr.strip()}"
+    done = run("run", *common, "--no-host")
+    return "" if done.returncode == 4 else f"--no-host: exit code {done.returncode}"
+
+
+def main(qsim):
+    onnxruntime.set_default_logger_severity(4)
+    wrong = 0
+    for case in CASES:
+        for seed in range(3):
+            with tempfile.TemporaryDirectory() as name:
+                fault = fault_of(qsim, case, seed, pathlib.Path(name))
+            if fault:
+                print(f"{case.__name__}, seed {seed}: {fault}")
+                wrong += 1
+    print(f"{3 * len(CASES)} networks, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
