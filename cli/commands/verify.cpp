@@ -340,7 +340,7 @@ Sheet verify_model(Context& context, const VerifyOptions& options, Verification&
 Sheet verify_hosted(Context& context, const VerifyOptions& options, Verification& verification,
                     GoldenSelection& golden, const ArchConfig& given) {
   const NetworkRequest request = network_of(options);
-  HostInputs inputs = read_host_inputs(request, options.input, given);
+  HostInputs inputs = read_host_inputs(context, request, options, options.input, given);
   const HostedModel model = load_hosted(context, request, options, given, shapes_of(inputs));
   refuse_with_host(request, given,
                    {{!options.layers.empty(), "--layers"},

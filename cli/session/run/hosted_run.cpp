@@ -36,7 +36,7 @@ class HostedRunner {
     std::optional<HostInputs> inputs;
     HostedModel model = timed(sum.phases.import, [&] {
       if (!options_.no_data || !options_.input.empty()) {
-        inputs = read_host_inputs(request, options_.input, given_);
+        inputs = read_host_inputs(context_, request, options_, options_.input, given_);
       }
       return load_hosted(context_, request, options_, given_,
                          inputs ? shapes_of(*inputs) : std::map<std::string, Shape>());

@@ -15,8 +15,10 @@
 
 namespace qsim::cli {
 
-HostInputs read_host_inputs(const NetworkRequest& request, const std::string& input,
-                            const ArchConfig& config) {
+namespace {
+
+HostInputs read_inputs(const NetworkRequest& request, const std::string& input,
+                       const ArchConfig& config) {
   if (input.empty()) {
     throw Error(ExitCode::kUsage,
                 "the network needs an --input: a .npy, or a folder with NAME.npy for each of its "
@@ -44,6 +46,19 @@ HostInputs read_host_inputs(const NetworkRequest& request, const std::string& in
   }
   tensors[names[0]] = formats::read_host_npy(path);
   return tensors;
+}
+
+}  // namespace
+
+HostInputs read_host_inputs(Context& context, const NetworkRequest& request,
+                            const HostOptions& options, const std::string& input,
+                            const ArchConfig& config) {
+  try {
+    return read_inputs(request, input, config);
+  } catch (const Error&) {
+    static_cast<void>(load_hosted(context, request, options, config, {}));
+    throw;
+  }
 }
 
 std::map<std::string, Shape> shapes_of(const HostInputs& inputs) {

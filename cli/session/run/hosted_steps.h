@@ -8,6 +8,7 @@
 
 #include "cli/host_tensors/host_layout.h"
 #include "cli/session/inputs/hosted_model.h"
+#include "cli/terminal/context.h"
 #include "golden/host/host_executor.h"
 
 namespace qsim::cli {
@@ -15,8 +16,10 @@ namespace qsim::cli {
 using HostInputs = std::map<std::string, Tensor>;  // by the file's names
 
 // The inputs of the network that `request` names: `input` is a .npy, or a folder of one NAME.npy
-// for each. Throws Error for files that are not there or not of these inputs.
-HostInputs read_host_inputs(const NetworkRequest& request, const std::string& input,
+// for each. Throws Error for files that are not there or not of these inputs; before that, for a
+// network that the host does not run either.
+HostInputs read_host_inputs(Context& context, const NetworkRequest& request,
+                            const HostOptions& options, const std::string& input,
                             const ArchConfig& config);
 std::map<std::string, Shape> shapes_of(const HostInputs& inputs);
 
