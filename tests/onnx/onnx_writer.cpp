@@ -7,27 +7,12 @@
 #include <onnx/onnx_pb.h>
 
 #include "core/base/error.h"
+#include "formats/onnx/types/element_types.h"
 
 namespace qsim {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
-
-onnx::TensorProto::DataType onnx_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return onnx::TensorProto::INT8;
-    case DType::kUint8:
-      return onnx::TensorProto::UINT8;
-    case DType::kInt16:
-      return onnx::TensorProto::INT16;
-    case DType::kInt32:
-      return onnx::TensorProto::INT32;
-    case DType::kFloat32:
-      return onnx::TensorProto::FLOAT;
-  }
-  return onnx::TensorProto::UNDEFINED;
-}
 
 Tensor channels_first(const Tensor& weights) {
   const Shape& s = weights.shape;
@@ -167,7 +152,7 @@ void ModelWriter::add_relu(const std::string& name) {
 std::string ModelWriter::constant(const std::string& name, const Tensor& tensor) {
   onnx::TensorProto& proto = *model_.mutable_graph()->add_initializer();
   proto.set_name(name);
-  proto.set_data_type(onnx_dtype(tensor.dtype));
+  proto.set_data_type(formats::onnx_dtype(tensor.dtype));
   for (const std::int64_t dim : tensor.shape) proto.add_dims(dim);
   proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
   return name;
@@ -327,7 +312,7 @@ void ModelWriter::declare(onnx::ValueInfoProto& info, const std::string& name, c
                           bool is_float, bool flat) {
   info.set_name(name);
   onnx::TypeProto::Tensor& type = *info.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(is_float ? onnx::TensorProto::FLOAT : onnx_dtype(value.dtype));
+  type.set_elem_type(is_float ? onnx::TensorProto::FLOAT : formats::onnx_dtype(value.dtype));
   const ImageShape& s = value.shape;
   Shape shape = s.nhwc();
   if (graph_.host.layout == HostInterface::Layout::kNchw) {
