@@ -34,8 +34,16 @@ struct HostValue {
   HostArray array = {};  // a constant has its values; others what is known before a run
 };
 
+struct HostNetwork;
+// A graph inside a node (of If, Loop and Scan). Its inputs are those that the operator gives it,
+// then the values of the graphs around it that it reads.
+struct HostBody {
+  std::shared_ptr<const HostNetwork> network;
+  std::vector<std::size_t> captured = {};  // of the node's inputs: the network's last inputs
+};
+
 using HostAttribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
-                                   std::vector<float>, std::vector<std::string>, Tensor>;
+                                   std::vector<float>, std::vector<std::string>, Tensor, HostBody>;
 
 struct HostNode {
   std::string name;    // the file's, or "Add_3"
@@ -45,7 +53,8 @@ struct HostNode {
   std::string source;  // what errors call it: "net.onnx: node 'add1' (Add)"
   int index = 0;       // in the file
   std::map<std::string, HostAttribute, std::less<>> attributes = {};
-  std::vector<HostValueId> inputs = {};   // kAbsentValue for one that is left out
+  // kAbsentValue for one that is left out; those that its graphs read come last.
+  std::vector<HostValueId> inputs = {};
   std::vector<HostValueId> outputs = {};  // the same
 };
 

@@ -161,6 +161,7 @@ void run_layer_normalization(HostCall& call);
 void run_simplified_layer_normalization(HostCall& call);
 void run_rms_normalization(HostCall& call);
 void run_skip_layer_normalization(HostCall& call);
+void run_embed_layer_normalization(HostCall& call);
 void run_skip_simplified_layer_normalization(HostCall& call);
 void run_instance_normalization(HostCall& call);
 void run_group_normalization(HostCall& call);

@@ -313,6 +313,7 @@ constexpr auto kOperators = std::to_array<HostOperator>({
     {"ReduceSumSquare", reduce<[](const auto& group) { return square_sum(group); }>},
     {"SimplifiedLayerNormalization", run_simplified_layer_normalization},
     {"SimplifiedLayerNormalization", run_simplified_layer_normalization, kMicrosoft},
+    {"EmbedLayerNormalization", run_embed_layer_normalization, kMicrosoft},
     {"SkipLayerNormalization", run_skip_layer_normalization, kMicrosoft},
     {"SkipSimplifiedLayerNormalization", run_skip_simplified_layer_normalization, kMicrosoft},
     {"Softmax", softmax},

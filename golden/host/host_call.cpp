@@ -29,12 +29,14 @@ void HostCall::malformed(const std::string& found, const std::string& expected) 
   throw_bad_input(node_.source + ": " + found + "; expected " + expected);
 }
 
-const Tensor& HostCall::input(std::size_t index) const {
+const HostArray& HostCall::array(std::size_t index) const {
   if (!has(index)) {
     malformed("input " + std::to_string(index) + " is absent", "it to be there");
   }
-  return inputs_[index]->tensor;
+  return *inputs_[index];
 }
+
+const Tensor& HostCall::input(std::size_t index) const { return array(index).tensor; }
 
 std::vector<std::int64_t> HostCall::integers(std::size_t index) const {
   const Tensor& tensor = input(index);
@@ -137,6 +139,12 @@ const Tensor* HostCall::tensor_attribute(std::string_view name) const {
   return find_as<Tensor>(name);
 }
 
+const HostBody& HostCall::body_attribute(std::string_view name) const {
+  const auto* body = find_as<HostBody>(name);
+  if (body == nullptr) malformed("no attribute " + std::string(name), "a graph");
+  return *body;
+}
+
 bool HostCall::wants(std::size_t index) const {
   return index < node_.outputs.size() && node_.outputs[index] != kAbsentValue;
 }
@@ -162,6 +170,13 @@ Tensor* HostCall::output(std::size_t index, DType dtype, Shape shape) {
 
 void HostCall::give(std::size_t index, Tensor tensor) {
   if (wants(index)) outputs_[index] = {HostArray::Known::kValues, std::move(tensor)};
+}
+
+void HostCall::give_shape(std::size_t index, DType dtype, Shape shape) {
+  if (!wants(index)) return;
+  outputs_[index].known = HostArray::Known::kShape;
+  outputs_[index].tensor.dtype = dtype;
+  outputs_[index].tensor.shape = std::move(shape);
 }
 
 std::size_t HostCall::axis(std::int64_t axis, std::size_t rank, bool past_last) const {

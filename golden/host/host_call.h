@@ -23,8 +23,8 @@ struct HostUnknown {};
 
 class HostCall {
  public:
-  // `inputs` are the node's, null where it leaves one out. All have at least a shape. Outputs of
-  // more than `most_bytes` get a shape alone.
+  // `inputs` are the node's, null where it leaves one out. All have at least a shape, but for nodes
+  // with graphs. Outputs of more than `most_bytes` get a shape alone.
   HostCall(const HostNode& node, std::vector<const HostArray*> inputs,
            std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max());
 
@@ -40,6 +40,7 @@ class HostCall {
   // Its dtype and shape; its bytes only where computes(), or where knows(index). malformed() where
   // it is absent.
   const Tensor& input(std::size_t index) const;
+  const HostArray& array(std::size_t index) const;  // the same, and what is known of it
   const Shape& shape(std::size_t index) const { return input(index).shape; }
   DType dtype(std::size_t index) const { return input(index).dtype; }
   bool knows(std::size_t index) const { return has(index) && inputs_[index]->has_values(); }
@@ -59,6 +60,7 @@ class HostCall {
   std::optional<std::vector<float>> real_list(std::string_view name) const;
   std::optional<std::vector<std::string>> text_list(std::string_view name) const;
   const Tensor* tensor_attribute(std::string_view name) const;
+  const HostBody& body_attribute(std::string_view name) const;  // malformed() where it is absent
 
   // Whether all inputs have their values, so that outputs are computed and not only shaped.
   bool computes() const { return computes_; }
@@ -68,6 +70,8 @@ class HostCall {
   Tensor* output(std::size_t index, DType dtype, Shape shape);
   // An output that is known even before a run: Shape's, say.
   void give(std::size_t index, Tensor tensor);
+  // An output of which the shape alone is known, although all inputs may be.
+  void give_shape(std::size_t index, DType dtype, Shape shape);
 
   // An axis from -rank to rank - 1 (`past_last`: to rank), as one from 0 on. malformed() beyond.
   std::size_t axis(std::int64_t axis, std::size_t rank, bool past_last = false) const;

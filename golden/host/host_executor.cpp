@@ -24,9 +24,25 @@ std::vector<const HostArray*> inputs_of(const HostNetwork& network, const HostNo
 
 }  // namespace
 
+namespace {
+
+// Of the graphs inside nodes what is known whatever they read.
+void fold_bodies(HostNode& node) {
+  for (auto& [name, attribute] : node.attributes) {
+    auto* const body = std::get_if<HostBody>(&attribute);
+    if (body == nullptr) continue;
+    HostNetwork folded = *body->network;
+    fold_and_shape(folded);
+    body->network = std::make_shared<const HostNetwork>(std::move(folded));
+  }
+}
+
+}  // namespace
+
 void fold_and_shape(HostNetwork& network) {
   std::int64_t left = kMostFoldedBytes;
-  for (const HostNode& node : network.nodes) {
+  for (HostNode& node : network.nodes) {
+    fold_bodies(node);
     std::vector<HostArray> found = run_host_node(node, inputs_of(network, node), left);
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (node.outputs[i] == kAbsentValue) continue;

@@ -16,6 +16,7 @@ struct HostOperator {
   std::string_view name;
   void (*run)(HostCall& call);
   std::string_view domain = "";
+  bool has_graphs = false;  // also runs where nothing is known of some inputs, and tells less then
 };
 
 // Elementwise functions of one and of two tensors, comparisons, Cast, Where.
@@ -26,8 +27,13 @@ std::span<const HostOperator> axis_operators();
 std::span<const HostOperator> movement_operators();
 // Products, convolutions and pools of float32 numbers, and recurrent layers.
 std::span<const HostOperator> product_operators();
+// Attention as one node.
+std::span<const HostOperator> attention_operators();
 // Levels: QuantizeLinear and its like, and operators on 8-bit numbers.
 std::span<const HostOperator> quantized_operators();
+
+// Those whose nodes have graphs.
+std::span<const HostOperator> control_operators();
 
 // The operator of a node; null for one that the host does not know.
 const HostOperator* find_host_operator(const HostNode& node);

@@ -212,6 +212,22 @@ void skip_norm(HostCall& call, bool centers) {
   if (sum_out != nullptr) *sum_out = std::move(total);
 }
 
+// The row of a table for each of `ids`, added to `sums` [ids][columns].
+void add_rows(const HostCall& call, std::size_t table, const std::vector<std::int64_t>& ids,
+              std::span<float> sums) {
+  const Shape& shape = call.shape(table);
+  const auto rows = elements<float>(call.input(table));
+  const auto columns = static_cast<std::size_t>(shape[1]);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= shape[0]) {
+      call.malformed("row " + std::to_string(ids[i]) + " of input " + std::to_string(table),
+                     "0 to " + std::to_string(shape[0] - 1));
+    }
+    const auto from = rows.subspan(static_cast<std::size_t>(ids[i]) * columns, columns);
+    for (std::size_t c = 0; c < columns; ++c) sums[i * columns + c] += from[c];
+  }
+}
+
 // The shape of an input with a batch and channels; malformed() for another one.
 const Shape& batched_shape(const HostCall& call) {
   const Shape& shape = call.shape(0);
@@ -239,6 +255,53 @@ void run_rms_normalization(HostCall& call) { layer_norm(call, false, 0, 0); }
 void run_skip_layer_normalization(HostCall& call) { skip_norm(call, true); }
 
 void run_skip_simplified_layer_normalization(HostCall& call) { skip_norm(call, false); }
+
+// The layer normalization of the sum of a word's, a position's and a segment's row of their tables.
+void run_embed_layer_normalization(HostCall& call) {
+  const Shape& ids = call.shape(0);
+  const Shape& words = call.shape(2);
+  for (const std::size_t table : {std::size_t{2}, std::size_t{3}, std::size_t{4}}) {
+    if (!call.has(table)) continue;
+    if (call.dtype(table) != DType::kFloat32 || call.shape(table).size() != 2 ||
+        call.shape(table)[1] != words[1]) {
+      call.malformed("a table of " + std::string(dtype_name(call.dtype(table))) + " " +
+                         shape_text(call.shape(table)),
+                     "float32 rows as long as the words'");
+    }
+  }
+  if (ids.size() != 2 || words.size() != 2) {
+    call.malformed("shapes " + shape_text(ids) + " and " + shape_text(words),
+                   "batch and rows, and a table");
+  }
+  const Shape shape = {ids[0], ids[1], words[1]};
+  Normalization n = {.shape = shape, .axes = axes_from(2, 3)};
+  n.epsilon = call.attribute("epsilon", 1e-12F);
+  n.is_plain = true;
+  set_parameter(call, 5, shape, n.scale, n.scale_shape);
+  set_parameter(call, 6, shape, n.bias, n.bias_shape);
+  Tensor* const lengths = call.output(1, DType::kInt32, {ids[0]});
+  Tensor* const sum_out = call.output(2, DType::kFloat32, shape);
+  Tensor* const out = call.output(0, DType::kFloat32, shape);
+  if (out == nullptr) return;
+  Tensor total(DType::kFloat32, shape);
+  add_rows(call, 2, call.integers(0), elements<float>(total));
+  std::vector<std::int64_t> positions;
+  for (std::int64_t i = 0; i < ids[0] * ids[1]; ++i) positions.push_back(i % ids[1]);
+  if (call.has(8)) {
+    const std::vector<std::int64_t> given = call.integers(8);
+    if (given.empty()) call.malformed("no positions", "one a word");
+    for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = given[i % given.size()];
+  }
+  if (call.has(4) && call.has(1)) add_rows(call, 4, call.integers(1), elements<float>(total));
+  add_rows(call, 3, positions, elements<float>(total));
+  normalize(n, total, *out);
+  if (sum_out != nullptr) *sum_out = total;
+  if (lengths == nullptr || !call.has(7)) return;
+  const std::vector<std::int64_t> mask = call.integers(7);
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    if (mask[i] != 0) ++elements<std::int32_t>(*lengths)[i / static_cast<std::size_t>(ids[1])];
+  }
+}
 
 // A channel at a time (onnxruntime/core/providers/cpu/nn/instance_norm.cc).
 void run_instance_normalization(HostCall& call) {

@@ -80,6 +80,7 @@ void run_qlinear_matmul(HostCall& call);
 void run_integer_matmul(HostCall& call);
 void run_integer_matmul_to_float(HostCall& call);
 void run_dynamic_matmul(HostCall& call);
+void run_dynamic_lstm(HostCall& call);
 void run_qgemm(HostCall& call);
 void run_qlinear_average_pool(HostCall& call);
 void run_qlinear_global_average_pool(HostCall& call);

@@ -446,6 +446,7 @@ constexpr std::array kQuantizedOperators = {
     HostOperator{"ConvInteger", run_integer_convolution},
     HostOperator{"DequantizeLinear", dequantize_linear},
     HostOperator{"DequantizeLinear", dequantize_linear, kMicrosoft},
+    HostOperator{"DynamicQuantizeLSTM", run_dynamic_lstm, kMicrosoft},
     HostOperator{"DynamicQuantizeLinear", dynamic_quantize_linear},
     HostOperator{"DynamicQuantizeMatMul", run_dynamic_matmul, kMicrosoft},
     HostOperator{"MatMulInteger", run_integer_matmul},

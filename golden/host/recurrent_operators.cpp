@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "golden/host/product_kernels.h"
+#include "golden/host/quantization.h"
 
 namespace qsim::golden {
 namespace {
@@ -32,6 +33,30 @@ struct RecurrentLayer {
   float bounded(float x) const { return bound ? std::clamp(x, -*bound, *bound) : x; }
 };
 
+// Weights of levels, [inner][columns], less their zero_points; a scale a column.
+struct LevelsMatrix {
+  std::vector<std::int32_t> levels;
+  std::vector<float> scales;
+
+  // The products of `rows` rows, quantized together as DynamicQuantizeLinear would.
+  std::vector<float> product(std::span<const float> a, std::int64_t rows) const {
+    const auto columns = static_cast<std::int64_t>(scales.size());
+    const std::int64_t inner = columns == 0 ? 0 : std::ssize(levels) / columns;
+    const LevelsScale from = dynamic_quantization(a);
+    std::vector<std::int32_t> rows_of_levels(a.size());
+    std::ranges::transform(a, rows_of_levels.begin(), [&](float value) {
+      return quantized_level(value, from) - from.zero_point;
+    });
+    std::vector<std::int32_t> sums(static_cast<std::size_t>(rows * columns), 0);
+    add_product(rows_of_levels.data(), levels.data(), sums.data(), rows, inner, columns);
+    std::vector<float> reals(sums.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      reals[i] = static_cast<float>(sums[i]) * (from.scale * scales[i % scales.size()]);
+    }
+    return reals;
+  }
+};
+
 // One direction of one layer during a run. Sums have a row of all gates for each of the batch.
 struct RecurrentCell {
   const RecurrentLayer& layer;
@@ -39,6 +64,7 @@ struct RecurrentCell {
   std::vector<float> input_bias;     // a number for each gate and hidden unit
   std::vector<float> state_bias;     // the same
   std::vector<float> state_weights;  // [hidden][gates * hidden]
+  LevelsMatrix state_levels;         // in their place where the node has levels
   std::vector<float> peepholes;      // an LSTM's, of gates i, o and f
   std::vector<float> input_sums;     // of this step, with no bias
   std::vector<float> h;              // [batch][hidden]
@@ -56,6 +82,13 @@ void check_tensor(const HostCall& call, std::size_t index, const Shape& shape) {
     call.malformed("input " + std::to_string(index) + " of shape " + shape_text(call.shape(index)),
                    shape_text(shape));
   }
+}
+
+void check_level_weights(const HostCall& call, std::size_t index, const Shape& shape) {
+  check_levels(call, index);
+  if (call.shape(index) == shape) return;
+  call.malformed("input " + std::to_string(index) + " of shape " + shape_text(call.shape(index)),
+                 shape_text(shape));
 }
 
 void read_direction(const HostCall& call, RecurrentLayer& layer) {
@@ -94,8 +127,12 @@ void read_activations(const HostCall& call, const std::vector<std::string>& defa
   }
 }
 
+// The weights as float32 [directions][gates * hidden][...], or as levels the other way round.
+enum class Weights : std::uint8_t { kReal, kLevels };
+
 RecurrentLayer read_layer(const HostCall& call, std::int64_t gates,
-                          const std::vector<std::string>& defaults) {
+                          const std::vector<std::string>& defaults,
+                          Weights weights = Weights::kReal) {
   RecurrentLayer layer;
   read_direction(call, layer);
   layer.batch_first = call.attribute("layout", std::int64_t{0}) != 0;
@@ -108,15 +145,20 @@ RecurrentLayer read_layer(const HostCall& call, std::int64_t gates,
   layer.batch = shape[layer.batch_first ? 0 : 1];
   layer.inputs = shape[2];
   layer.gates = gates;
-  layer.hidden = call.attribute("hidden_size", call.shape(2)[2]);
+  layer.hidden = call.attribute("hidden_size", call.shape(2)[weights == Weights::kReal ? 2 : 1]);
   if (call.has_attribute("clip")) {
     layer.bound = call.attribute("clip", 0.0F);
     if (!(*layer.bound >= 0.0F)) call.malformed("clip below 0", "0 or more");
   }
   const std::int64_t wide = checked_mul(gates, layer.hidden);
   check_tensor(call, 0, shape);
-  check_tensor(call, 1, {layer.directions, wide, layer.inputs});
-  check_tensor(call, 2, {layer.directions, wide, layer.hidden});
+  if (weights == Weights::kReal) {
+    check_tensor(call, 1, {layer.directions, wide, layer.inputs});
+    check_tensor(call, 2, {layer.directions, wide, layer.hidden});
+  } else {
+    check_level_weights(call, 1, {layer.directions, layer.inputs, wide});
+    check_level_weights(call, 2, {layer.directions, layer.hidden, wide});
+  }
   check_tensor(call, 3, {layer.directions, checked_mul(2, wide)});
   check_tensor(call, 5, layer.state_shape());
   static_cast<void>(call.input(1));
@@ -154,20 +196,58 @@ std::vector<float> initial_state(const HostCall& call, std::size_t index,
   return state;
 }
 
-RecurrentCell cell_of(const HostCall& call, const RecurrentLayer& layer, std::int64_t direction) {
+// A direction's weights of levels, whose scale and zero_point are two inputs: one a direction, or
+// one a column of it.
+LevelsMatrix levels_of_direction(const HostCall& call, std::size_t index, std::size_t scale,
+                                 std::int64_t direction) {
+  const Shape& shape = call.shape(index);
+  const auto columns = static_cast<std::size_t>(shape[2]);
+  const auto size = static_cast<std::size_t>(shape[1]) * columns;
+  const auto numbers = [&](std::size_t input) {
+    std::vector<double> all = call.reals(input);
+    const std::size_t each = all.size() / static_cast<std::size_t>(shape[0]);
+    if (all.size() != each * static_cast<std::size_t>(shape[0]) || (each != 1 && each != columns)) {
+      call.malformed(
+          "input " + std::to_string(input) + " of " + std::to_string(all.size()) + " numbers",
+          "one a direction, or one a column");
+    }
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(each) * direction;
+    std::vector<double> own(first, first + static_cast<std::ptrdiff_t>(each));
+    own.resize(columns, own[0]);
+    return own;
+  };
+  const std::vector<double> zero_points = numbers(scale + 1);
+  LevelsMatrix matrix;
+  for (const double number : numbers(scale)) matrix.scales.push_back(static_cast<float>(number));
+  const std::vector<std::int32_t> levels = levels_of(call.input(index));
+  matrix.levels.assign(levels.begin() + static_cast<std::ptrdiff_t>(size) * direction,
+                       levels.begin() + static_cast<std::ptrdiff_t>(size) * (direction + 1));
+  for (std::size_t i = 0; i < size; ++i) {
+    matrix.levels[i] -= static_cast<std::int32_t>(zero_points[i % columns]);
+  }
+  return matrix;
+}
+
+RecurrentCell cell_of(const HostCall& call, const RecurrentLayer& layer, std::int64_t direction,
+                      Weights weights) {
   const auto wide = static_cast<std::size_t>(layer.wide());
-  RecurrentCell cell{
-      .layer = layer,
-      .activations = layer.activations.data() + static_cast<std::size_t>(direction) *
-                                                    layer.activations.size() /
-                                                    static_cast<std::size_t>(layer.directions),
-      .input_bias = std::vector<float>(wide, 0.0F),
-      .state_bias = std::vector<float>(wide, 0.0F),
-      .state_weights = transposed(part_of(call, 2, direction).data(), layer.wide(), layer.hidden),
-      .peepholes = {},
-      .input_sums = {},
-      .h = initial_state(call, 5, layer, direction),
-      .c = {}};
+  RecurrentCell cell{.layer = layer,
+                     .activations = layer.activations.data() +
+                                    static_cast<std::size_t>(direction) * layer.activations.size() /
+                                        static_cast<std::size_t>(layer.directions),
+                     .input_bias = std::vector<float>(wide, 0.0F),
+                     .state_bias = std::vector<float>(wide, 0.0F),
+                     .state_weights = {},
+                     .state_levels = {},
+                     .peepholes = {},
+                     .input_sums = {},
+                     .h = initial_state(call, 5, layer, direction),
+                     .c = {}};
+  if (weights == Weights::kReal) {
+    cell.state_weights = transposed(part_of(call, 2, direction).data(), layer.wide(), layer.hidden);
+  } else {
+    cell.state_levels = levels_of_direction(call, 2, 10, direction);
+  }
   if (call.has(3)) {
     const std::vector<float> biases = part_of(call, 3, direction);
     std::copy_n(biases.begin(), wide, cell.input_bias.begin());
@@ -180,6 +260,7 @@ RecurrentCell cell_of(const HostCall& call, const RecurrentLayer& layer, std::in
 std::vector<float> state_sums(const RecurrentCell& cell, const std::vector<float>& h,
                               std::int64_t first, std::int64_t count) {
   const RecurrentLayer& layer = cell.layer;
+  if (!cell.state_levels.scales.empty()) return cell.state_levels.product(h, layer.batch);
   const std::int64_t columns = count * layer.hidden;
   std::vector<float> sums(static_cast<std::size_t>(layer.batch * columns), 0.0F);
   add_block(h.data(), cell.state_weights.data() + first * layer.hidden, layer.wide(), sums.data(),
@@ -187,10 +268,26 @@ std::vector<float> state_sums(const RecurrentCell& cell, const std::vector<float
   return sums;
 }
 
+// The sums of all steps' inputs: [steps * batch][gates * hidden].
+std::vector<float> input_sums(const HostCall& call, const RecurrentLayer& layer,
+                              std::int64_t direction, Weights kind) {
+  const std::int64_t rows = checked_mul(layer.steps, layer.batch);
+  const auto inputs = elements<float>(call.input(0));
+  if (kind == Weights::kLevels) {
+    return levels_of_direction(call, 1, 8, direction).product(inputs, rows);
+  }
+  const std::vector<float> weights =
+      transposed(part_of(call, 1, direction).data(), layer.wide(), layer.inputs);
+  std::vector<float> sums(static_cast<std::size_t>(checked_mul(rows, layer.wide())), 0.0F);
+  add_product(inputs.data(), weights.data(), sums.data(), rows, layer.inputs, layer.wide());
+  return sums;
+}
+
 // Runs all directions and gives the outputs. prepare(cell, direction) completes a cell; step(cell)
 // makes its states those after a step.
 template <typename Prepare, typename Step>
-void run_layer(HostCall& call, const RecurrentLayer& layer, Prepare prepare, Step step) {
+void run_layer(HostCall& call, const RecurrentLayer& layer, Prepare prepare, Step step,
+               Weights kind = Weights::kReal) {
   const Shape all = layer.batch_first
                         ? Shape{layer.batch, layer.steps, layer.directions, layer.hidden}
                         : Shape{layer.steps, layer.directions, layer.batch, layer.hidden};
@@ -199,20 +296,15 @@ void run_layer(HostCall& call, const RecurrentLayer& layer, Prepare prepare, Ste
   Tensor* last_c = call.output(2, DType::kFloat32, layer.state_shape());
   if (!call.computes()) return;
   check_lengths(call, layer);
-  const std::int64_t rows = checked_mul(layer.steps, layer.batch);
   const auto keep = [&](const std::vector<float>& state, std::int64_t b, Tensor* to,
                         std::int64_t at) {
     if (to == nullptr) return;
     std::copy_n(state.begin() + b * layer.hidden, layer.hidden, to->as<float>().begin() + at);
   };
   for (std::int64_t d = 0; d < layer.directions; ++d) {
-    RecurrentCell cell = cell_of(call, layer, d);
+    RecurrentCell cell = cell_of(call, layer, d, kind);
     prepare(cell, d);
-    const std::vector<float> weights =
-        transposed(part_of(call, 1, d).data(), layer.wide(), layer.inputs);
-    std::vector<float> sums(static_cast<std::size_t>(checked_mul(rows, layer.wide())), 0.0F);
-    add_product(elements<float>(call.input(0)).data(), weights.data(), sums.data(), rows,
-                layer.inputs, layer.wide());
+    const std::vector<float> sums = input_sums(call, layer, d, kind);
     cell.input_sums.resize(static_cast<std::size_t>(layer.batch * layer.wide()));
     const bool is_reversed = layer.begins_reversed || d == 1;
     for (std::int64_t i = 0; i < layer.steps; ++i) {
@@ -332,8 +424,10 @@ void run_gru(HostCall& call) {
             [&](RecurrentCell& cell) { step_gru(cell, resets_products); });
 }
 
-void run_lstm(HostCall& call) {
-  const RecurrentLayer layer = read_layer(call, 4, {"Sigmoid", "Tanh", "Tanh"});
+namespace {
+
+void run_lstm_of(HostCall& call, Weights weights) {
+  const RecurrentLayer layer = read_layer(call, 4, {"Sigmoid", "Tanh", "Tanh"}, weights);
   check_tensor(call, 6, layer.state_shape());
   check_tensor(call, 7, {layer.directions, checked_mul(3, layer.hidden)});
   const bool couples = call.attribute("input_forget", std::int64_t{0}) != 0;
@@ -343,7 +437,14 @@ void run_lstm(HostCall& call) {
         cell.c = initial_state(call, 6, layer, direction);
         if (call.has(7)) cell.peepholes = part_of(call, 7, direction);
       },
-      [&](RecurrentCell& cell) { step_lstm(cell, couples); });
+      [&](RecurrentCell& cell) { step_lstm(cell, couples); }, weights);
 }
+
+}  // namespace
+
+void run_lstm(HostCall& call) { run_lstm_of(call, Weights::kReal); }
+
+// Of the contributed operator's inputs, 8 to 11 are scales and zero_points of both weights.
+void run_dynamic_lstm(HostCall& call) { run_lstm_of(call, Weights::kLevels); }
 
 }  // namespace qsim::golden

@@ -7,6 +7,7 @@
 #include "core/base/printable.h"
 #include "formats/onnx/importer/hosted_importer.h"
 #include "golden/host/host_executor.h"
+#include "golden/host/levels_function.h"
 
 namespace qsim::cli {
 
@@ -74,6 +75,7 @@ HostedModel import_model(const NetworkRequest& request, const HostOptions& optio
   how.host.shapes = shapes;
   how.as_onnxruntime = options.as == kAsOnnxRuntime;
   how.fold_and_shape = golden::fold_and_shape;
+  how.levels_function = golden::levels_function;
   const std::optional<ArchConfig> wider = dyadic_of(config);
   how.refusal = [&](const Graph& graph) {
     const std::string reason = refusal_of(graph, config);

@@ -131,6 +131,23 @@ void import_hard_swish(const NodeReader& node, GraphBuilder& graph) {
   apply_to_reals(node, graph, hard_swish);
 }
 
+// Input 1 has the number for each byte of the levels.
+void import_levels_function(const NodeReader& node, GraphBuilder& graph) {
+  node.require_inputs(2, 2);
+  const Tensor values = node.constant(1, "values");
+  const ImportedTensor& input = graph.tensor(node, 0);
+  if (input.kind != Kind::kReals || input.function) graph.dequantized(node, 0);  // refuses it
+  ByteFunction function{};
+  if (values.dtype != DType::kFloat32 || values.shape != Shape{std::ssize(function)}) {
+    node.malformed("values of shape " + shape_text(values.shape), "256 of float32");
+  }
+  std::ranges::copy(values.as<float>(), function.begin());
+  ImportedTensor result = input;
+  result.node = node.node();
+  result.function = std::make_shared<const ByteFunction>(function);
+  graph.define(node, std::move(result));
+}
+
 void import_qlinear_leaky_relu(const NodeReader& node, GraphBuilder& graph) {
   const float alpha = NodeAttributes(node, {"alpha"}).real("alpha", 0.01F);
   import_qlinear(node, graph, "leaky_relu", [=](float x) { return leaky_relu(x, alpha); });

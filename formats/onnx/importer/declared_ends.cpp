@@ -21,7 +21,8 @@ constexpr std::int64_t kSymbolic = -1;
 struct Declaration {
   int data_type = 0;  // onnx::TensorProto::DataType
   bool has_shape = false;
-  std::vector<std::int64_t> shape;  // kSymbolic where the dimension has a name or nothing
+  // kSymbolic where the dimension has a name or nothing, or is written as -1.
+  std::vector<std::int64_t> shape;
 };
 
 // Throws Error for what is not a tensor and for a dimension below 1. `where` opens the message.
@@ -36,7 +37,7 @@ Declaration read_declaration(const onnx::ValueInfoProto& info, const std::string
   for (const onnx::TensorShapeProto::Dimension& dim : type.shape().dim()) {
     const std::int64_t size = dim.has_dim_value() ? dim.dim_value() : kSymbolic;
     const std::string axis = where + ": dimension " + std::to_string(declaration.shape.size());
-    if (dim.has_dim_value() && size < 0) {
+    if (size < kSymbolic) {
       throw_bad_input(axis + " is " + std::to_string(size) + "; expected 1 or more, or a name");
     }
     if (size == 0) throw_unsupported(axis + " is 0; supported: 1 or more, or a name");

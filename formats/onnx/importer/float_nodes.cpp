@@ -44,7 +44,7 @@ class Reader {
   Reader(const ModelGraph& model, const std::vector<ModelNode>& nodes) : model_(model) {
     for (const ModelNode& node : nodes) {
       for (const std::string& output : node.proto->output()) makers_[output] = &node;
-      for (const std::string& input : node.proto->input()) readers_[input].push_back(&node);
+      for (const std::string& input : reads_of(*node.proto)) readers_[input].push_back(&node);
     }
   }
 

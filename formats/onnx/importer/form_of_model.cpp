@@ -113,8 +113,10 @@ std::string way_to_quantize(const std::string& file, const std::function<void()>
 }  // namespace
 
 void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode>& nodes,
-                            const std::function<void()>& require_float) {
+                            RunBy run_by, const std::function<void()>& require_float) {
+  const bool has_host = run_by == RunBy::kArrayAndHost;
   const ModelNode* integers = find(nodes, sums_integers);
+  if (integers != nullptr && has_host) return;
   if (integers != nullptr && find(nodes, finds_ranges) == nullptr) {
     throw_unsupported(node_location(model, *integers) +
                       ": sums of integers that become float32 numbers: the accelerator computes no "
@@ -129,7 +131,8 @@ void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode
     throw_unsupported(node_location(model, *node) +
                       ": fake quantization: the accelerator computes no float32" + kRunByGolden);
   }
-  if (const ModelNode* node = first_weight(model, nodes)) {
+  const ModelNode* const weight = has_host ? nullptr : first_weight(model, nodes);
+  if (const ModelNode* node = weight) {
     throw_unsupported(node_location(model, *node) +
                       ": weight-only quantization: the accelerator computes no float32" +
                       kRunByGolden);

@@ -23,20 +23,39 @@ using Constants = std::map<std::string, const onnx::TensorProto*, std::less<>>;
 
 std::string own_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
+// What is there of a graph: its nodes and constants, or what has become of them.
+struct GraphContents {
+  std::vector<ModelNode> nodes;
+  Constants constants;
+};
+
+GraphContents contents_of(const onnx::GraphProto& graph, const std::string& source) {
+  GraphContents contents;
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    if (!contents.constants.emplace(tensor.name(), &tensor).second) {
+      throw_bad_input(source + ": tensor '" + echoed(tensor.name()) +
+                      "' is defined twice; expected once");
+    }
+  }
+  for (int i = 0; i < graph.node_size(); ++i) contents.nodes.push_back({&graph.node(i), i});
+  return contents;
+}
+
+constexpr int kMostDepth = 8;  // of graphs inside each other
+
 class HostReader {
  public:
-  // `nodes` and `constants` are those of the file, or what has become of them.
-  HostReader(const ModelFile& file, std::vector<ModelNode> nodes, Constants constants,
-             const HostImportOptions& options)
+  HostReader(const ModelFile& file, GraphContents contents, const HostImportOptions& options)
       : file_(file),
         proto_(file.proto.graph()),
-        nodes_(std::move(nodes)),
-        constants_(std::move(constants)),
+        nodes_(std::move(contents.nodes)),
+        constants_(std::move(contents.constants)),
         options_(options),
-        source_(file.path().string()) {}
-
-  HostNetwork read() && {
+        source_(file.path().string()) {
     read_opsets();
+  }
+
+  HostNetwork read() {
     network_.name = proto_.name().empty() ? file_.path().stem().string() : proto_.name();
     for (const auto& [name, tensor] : constants_) read_constant(name, *tensor);
     for (const onnx::ValueInfoProto& input : proto_.input()) read_input(input);
@@ -46,11 +65,30 @@ class HostReader {
     }
     if (network_.outputs.empty()) throw_bad_input(source_ + ": no output; expected at least one");
     add_nodes();
-    round_half_outputs();
+    if (around_ == nullptr) round_half_outputs();
+    network_.inputs.insert(network_.inputs.end(), captured_.begin(), captured_.end());
     return std::move(network_);
   }
 
  private:
+  // A body of one of its nodes; `where` opens its errors.
+  HostReader(HostReader& around, const onnx::GraphProto& body, const std::string& where)
+      : file_(around.file_),
+        proto_(body),
+        options_(around.options_),
+        source_(where),
+        opsets_(around.opsets_),
+        around_(&around),
+        depth_(around.depth_ + 1) {
+    if (depth_ > kMostDepth) {
+      throw_unsupported(where + ": a graph inside " + std::to_string(kMostDepth) +
+                        " others; supported: fewer");
+    }
+    GraphContents contents = contents_of(body, where);
+    nodes_ = std::move(contents.nodes);
+    constants_ = std::move(contents.constants);
+  }
+
   void read_opsets() {
     for (const onnx::OperatorSetIdProto& set : file_.proto.opset_import()) {
       opsets_[own_domain(set.domain())] = set.version();
@@ -78,9 +116,19 @@ class HostReader {
     return found->second;
   }
 
-  HostValueId named(const std::string& name, const std::string& where) const {
+  bool knows(const std::string& name) const {
+    return ids_.contains(name) || (around_ != nullptr && around_->knows(name));
+  }
+
+  // The value of that name; one around a body becomes an input of it.
+  HostValueId named(const std::string& name, const std::string& where) {
     const auto found = ids_.find(name);
     if (found == ids_.end()) {
+      if (knows(name)) {
+        const HostValueId id = define(name);
+        captured_.push_back(id);
+        return id;
+      }
       throw_bad_input(where + ": tensor '" + echoed(name) +
                       "' is nowhere defined; expected an input, an initializer or what a node "
                       "writes");
@@ -100,6 +148,7 @@ class HostReader {
     const HostValueId id = define(input.name());
     network_.inputs.push_back(id);
     const std::string where = source_ + ": input '" + echoed(input.name()) + "'";
+    if (around_ != nullptr) return;  // of the type and shape that it is given
     if (!input.type().has_tensor_type()) throw_unsupported(where + ": is not a tensor");
     const onnx::TypeProto::Tensor& type = input.type().tensor_type();
     const std::optional<DType> dtype = host_dtype(type.elem_type());
@@ -158,7 +207,7 @@ class HostReader {
     std::set<HostValueId> there;
     bool is_file_order = true;
     for (const int index : order) {
-      for (const std::string& input : proto(index).input()) {
+      for (const std::string& input : reads_of(proto(index))) {
         if (input.empty()) continue;
         const HostValueId id = named(input, place(index));
         if (maker_of_.contains(id) && !there.contains(id)) is_file_order = false;
@@ -201,7 +250,7 @@ class HostReader {
       Seen& seen = makers_[static_cast<std::size_t>(index)];
       if (seen == Seen::kNot) {
         seen = Seen::kBegun;
-        for (const std::string& input : proto(index).input()) {
+        for (const std::string& input : reads_of(proto(index))) {
           if (input.empty()) continue;
           const auto maker = maker_of_.find(named(input, place(index)));
           if (maker == maker_of_.end()) continue;
@@ -235,7 +284,7 @@ class HostReader {
            echoed(node.op_type()) + ")";
   }
 
-  HostNode node(int index) const {
+  HostNode node(int index) {
     const ModelNode& model_node = nodes_[static_cast<std::size_t>(index)];
     const onnx::NodeProto& proto = *model_node.proto;
     HostNode node;
@@ -250,19 +299,33 @@ class HostReader {
                       "' is not imported; expected an opset_import of it");
     }
     node.opset = static_cast<int>(std::min<std::int64_t>(opset->second, kMaxHostOpset));
+    for (const std::string& input : proto.input()) {
+      node.inputs.push_back(input.empty() ? kAbsentValue : named(input, node.source));
+    }
     for (const AttributeProto& attribute : proto.attribute()) {
-      if (!node.attributes.emplace(attribute.name(), value_of(attribute, node.source)).second) {
+      HostAttribute value = attribute.type() == AttributeProto::GRAPH
+                                ? HostAttribute(body_of(attribute, node))
+                                : value_of(attribute, node.source);
+      if (!node.attributes.emplace(attribute.name(), std::move(value)).second) {
         throw_bad_input(node.source + ": attribute '" + echoed(attribute.name()) +
                         "' is given twice; expected once");
       }
-    }
-    for (const std::string& input : proto.input()) {
-      node.inputs.push_back(input.empty() ? kAbsentValue : named(input, node.source));
     }
     for (const std::string& output : proto.output()) {
       node.outputs.push_back(output.empty() ? kAbsentValue : ids_.at(output));
     }
     return node;
+  }
+
+  // Adds what the graph reads of those around it to the node's inputs.
+  HostBody body_of(const AttributeProto& attribute, HostNode& node) {
+    HostReader reader(*this, attribute.g(), node.source + ": " + echoed(attribute.name()));
+    HostBody body{std::make_shared<const HostNetwork>(reader.read())};
+    for (const HostValueId id : reader.captured_) {
+      body.captured.push_back(node.inputs.size());
+      node.inputs.push_back(named(body.network->values[id].name, node.source));
+    }
+    return body;
   }
 
   HostAttribute value_of(const AttributeProto& attribute, const std::string& where) const {
@@ -284,20 +347,22 @@ class HostReader {
         return decode_host_tensor(attribute.t(), files_of(file_, attribute.t()), place);
       default:
         throw_unsupported(place +
-                          ": is a graph or of another type; supported: numbers, texts, "
-                          "tensors");
+                          ": is of another type; supported: numbers, texts, tensors, a graph");
     }
   }
 
   const ModelFile& file_;
   const onnx::GraphProto& proto_;
-  const std::vector<ModelNode> nodes_;
-  const Constants constants_;
+  std::vector<ModelNode> nodes_;
+  Constants constants_;
   const HostImportOptions& options_;
   std::string source_;
   HostNetwork network_;
   std::map<std::string, HostValueId, std::less<>> ids_;
   std::map<std::string, std::int64_t, std::less<>> opsets_;
+  HostReader* around_ = nullptr;  // of a body
+  int depth_ = 0;                 // how many graphs are around it
+  std::vector<HostValueId> captured_;
   std::map<HostValueId, int> maker_of_;  // the node that writes a value
   std::vector<Seen> makers_;             // by node
   std::vector<int> order_;               // each node after those that it reads
@@ -319,22 +384,12 @@ std::vector<std::string> input_names(const std::shared_ptr<const HeldFile>& held
 }
 
 HostNetwork import_host_network(const ModelFile& file, const HostImportOptions& options) {
-  const onnx::GraphProto& graph = file.proto.graph();
-  Constants constants;
-  for (const onnx::TensorProto& tensor : graph.initializer()) {
-    if (!constants.emplace(tensor.name(), &tensor).second) {
-      throw_bad_input(file.path().string() + ": tensor '" + echoed(tensor.name()) +
-                      "' is defined twice; expected once");
-    }
-  }
-  std::vector<ModelNode> nodes;
-  for (int i = 0; i < graph.node_size(); ++i) nodes.push_back({&graph.node(i), i});
-  return HostReader(file, std::move(nodes), std::move(constants), options).read();
+  return HostReader(file, contents_of(file.proto.graph(), file.path().string()), options).read();
 }
 
 HostNetwork import_host_network(const ModelFile& file, const ModelGraph& model,
                                 const HostImportOptions& options) {
-  return HostReader(file, model.nodes, model.constants, options).read();
+  return HostReader(file, {model.nodes, model.constants}, options).read();
 }
 
 }  // namespace qsim::formats

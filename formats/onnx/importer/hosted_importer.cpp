@@ -15,6 +15,7 @@
 #include "formats/onnx/importer/import_nodes.h"
 #include "formats/onnx/importer/model_file.h"
 #include "formats/onnx/importer/model_graph.h"
+#include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/part_rewrites.h"
 #include "formats/onnx/importer/part_views.h"
 #include "formats/onnx/importer/real_importer.h"
@@ -28,7 +29,7 @@ namespace {
 
 void require_form(const ModelFile& file, const ModelGraph& model) {
   const auto require_float = [&] { static_cast<void>(import_real_onnx(file.held)); };
-  require_quantized_form(model, model.nodes, require_float);
+  require_quantized_form(model, model.nodes, RunBy::kArrayAndHost, require_float);
 }
 
 class HostedImport {
@@ -105,41 +106,118 @@ class HostedImport {
   void leave_float_nodes() {
     for (LevelsUnit& unit : units_) {
       for (const std::size_t n : unit.nodes) {
-        const auto found = float_reasons_.find(network().nodes[n].index);
+        const HostNode& node = network().nodes[n];
+        const auto found = float_reasons_.find(node.index);
         if (found != float_reasons_.end() && unit.reason.empty()) {
           unit.reason = "ONNX Runtime runs it in float32: " + found->second;
+        } else if (is_mean_of_windows(node) && unit.reason.empty()) {
+          unit.reason = "ONNX Runtime sums a window's float32 numbers in an order of its own";
         }
       }
     }
   }
 
+  static bool is_mean_of_windows(const HostNode& node) {
+    return node.op == "AveragePool" || node.op == "QLinearAveragePool";
+  }
+
   // Units of one source are tried alone first, so that the parts begin with what the array has.
+  // What only moves or names elements is left to the part that it is in.
   void try_each() {
     for (std::size_t u = 0; u < units_.size(); ++u) {
       LevelsUnit& unit = units_[u];
-      if (!unit.reason.empty() || unit.sources.size() != 1) continue;
-      static_cast<void>(import({unit.sources[0], unit.output, {u}}, unit.reason));
+      if (unit.sources.size() != 1 || is_view(unit)) continue;
+      const PartPlan alone = {unit.sources[0], unit.output, {u}};
+      if (unit.reason.empty() && import(alone, unit.reason)) continue;
+      std::optional<LevelsFunction> function = function_of(unit);
+      if (!function) continue;
+      functions_[u] = std::move(*function);
+      std::string reason;
+      if (import(alone, reason)) {
+        unit.reason.clear();
+      } else {
+        functions_.erase(u);
+      }
     }
   }
 
-  // False where a unit got a reason.
+  bool is_view(const LevelsUnit& unit) const {
+    return std::ranges::all_of(unit.nodes, [&](std::size_t n) {
+      const HostNode& node = network().nodes[n];
+      const std::string& op = node.op;
+      if (op == "Concat") return node.inputs.size() == 1;
+      return op == "QuantizeLinear" || op == "DequantizeLinear" || op == "Identity" ||
+             op == "Flatten" || op == "Reshape" || op == "Squeeze" || op == "Unsqueeze";
+    });
+  }
+
+  // A unit that is a function of one level: its last node, the QuantizeLinear, reads a real number
+  // for each byte.
+  struct LevelsFunction {
+    std::size_t dequantize = 0;  // of HostNetwork::nodes
+    std::size_t quantize = 0;
+    std::vector<float> values;
+  };
+
+  std::optional<LevelsFunction> function_of(const LevelsUnit& unit) const {
+    std::optional<std::size_t> first;
+    std::optional<std::size_t> last;
+    for (const std::size_t n : unit.nodes) {
+      const HostNode& node = network().nodes[n];
+      if (node.op == "DequantizeLinear" && node.inputs[0] == unit.sources[0] && !first) first = n;
+      if (node.op == "QuantizeLinear" && node.outputs[0] == unit.output) last = n;
+    }
+    if (!first || !last) return std::nullopt;
+    std::vector<std::size_t> between = unit.nodes;
+    std::erase(between, *last);
+    const HostValueId result = network().nodes[*last].inputs[0];
+    if (result == network().nodes[*first].outputs[0]) return std::nullopt;
+    std::optional<std::vector<float>> values =
+        options_.levels_function(network(), between, unit.sources[0], result);
+    if (!values) return std::nullopt;
+    return LevelsFunction{*first, *last, std::move(*values)};
+  }
+
+  // The nodes of a unit, or those that stand for them, at their end.
+  void add_function(const LevelsFunction& function, ModelGraph& part) const {
+    const HostNode& quantize = network().nodes[function.quantize];
+    const std::string result = network().values[quantize.inputs[0]].name;
+    const std::string constant = part.unused_name(result + "_by_level");
+    Tensor values(DType::kFloat32, {static_cast<std::int64_t>(function.values.size())});
+    std::ranges::copy(function.values, values.as<float>().begin());
+    part.add_constant(constant, proto_of(values));
+    onnx::NodeProto& made = part.made_nodes.emplace_back();
+    made.set_op_type(kLevelsFunction);
+    made.set_domain(kPartDomain);
+    made.set_name(quantize.name);
+    made.add_input(network().values[network().nodes[function.dequantize].outputs[0]].name);
+    made.add_input(constant);
+    made.add_output(result);
+    part.nodes.push_back({&made, quantize.index});
+  }
+
+  // False where a unit got a reason. Parts that stay as they are from one round to the next are
+  // imported once.
   bool import_parts(const std::vector<PartPlan>& plans) {
     hosted_.parts.clear();
     for (const PartPlan& plan : plans) {
-      std::string reason;
-      std::optional<Graph> graph = import(plan, reason);
-      if (!graph) {
+      std::optional<Graph>& known = imported_[{plan.input, plan.units}];
+      if (!known) {
+        std::string reason;
+        known = import(plan, reason);
+      }
+      if (!known) {
         blame(plan);
         return false;
       }
-      if (!has_work(*graph)) {
+      if (!has_work(*known)) {
         for (const std::size_t u : plan.units) {
           units_[u].reason = "around it the array has no layer that multiplies, adds or pools";
         }
         return false;
       }
       ArrayPart part;
-      part.graph = std::move(*graph);
+      part.graph = *known;
       part.input = plan.input;
       part.output = plan.output;
       std::set<std::size_t> nodes;
@@ -152,15 +230,30 @@ class HostedImport {
     return true;
   }
 
-  // The first unit with which the part cannot be imported is the host's.
+  // A unit is the host's with which a part cannot be imported that can be without it.
   void blame(const PartPlan& plan) {
-    PartPlan some = {plan.input, plan.input, {}};
-    for (const std::size_t u : plan.units) {
-      some.units.push_back(u);
-      some.output = units_[u].output;
-      if (!import(some, units_[u].reason)) return;
+    const auto first = [&](std::size_t count) {
+      PartPlan some = {plan.input, units_[plan.units[count - 1]].output, {}};
+      some.units.assign(plan.units.begin(),
+                        plan.units.begin() + static_cast<std::ptrdiff_t>(count));
+      return some;
+    };
+    std::size_t good = 0;
+    std::size_t bad = plan.units.size();
+    std::string reason;
+    static_cast<void>(import(plan, reason));
+    while (bad - good > 1) {
+      const std::size_t middle = good + (bad - good) / 2;
+      std::string found;
+      if (import(first(middle), found)) {
+        good = middle;
+      } else {
+        bad = middle;
+        reason = std::move(found);
+      }
     }
-    QSIM_CHECK(false, "a part that cannot be imported has a unit that cannot");
+    QSIM_CHECK(!reason.empty(), "a part that cannot be imported has a unit that cannot");
+    units_[plan.units[bad - 1]].reason = std::move(reason);
   }
 
   static bool has_work(const Graph& graph) {
@@ -178,12 +271,23 @@ class HostedImport {
     ModelGraph part = model_;  // its pointers lead to this model's constants
     std::set<int> indices;
     for (const std::size_t u : plan.units) {
+      const auto function = functions_.find(u);
+      if (function != functions_.end()) {
+        indices.insert(network().nodes[function->second.dequantize].index);
+        indices.insert(network().nodes[function->second.quantize].index);
+        continue;
+      }
       for (const std::size_t n : units_[u].nodes) indices.insert(network().nodes[n].index);
     }
     std::erase_if(part.nodes, [&](const ModelNode& node) { return !indices.contains(node.index); });
+    for (const std::size_t u : plan.units) {
+      if (const auto function = functions_.find(u); function != functions_.end()) {
+        add_function(function->second, part);
+      }
+    }
     part.reads.clear();
     for (const ModelNode& node : part.nodes) {
-      for (const std::string& input : node.proto->input()) ++part.reads[input];
+      for (const std::string& input : reads_of(*node.proto)) ++part.reads[input];
     }
     const PartView view = view_of(part.nodes, shape_of(plan.input), shape_of(plan.output))
                               .value_or(PartView::kAsItIs);
@@ -237,7 +341,9 @@ class HostedImport {
   ModelGraph model_;
   HostedNetwork hosted_;
   std::vector<LevelsUnit> units_;
+  std::map<std::size_t, LevelsFunction> functions_;  // of units that are written as one
   std::map<std::string, HostValueId> ids_;
+  std::map<std::pair<HostValueId, std::vector<std::size_t>>, std::optional<Graph>> imported_;
   std::map<int, std::string> float_reasons_;  // by the file's number of a node
 };
 

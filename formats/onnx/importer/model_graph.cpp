@@ -15,15 +15,19 @@ using onnx::TensorProto;
 
 bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-// The domains that the model imports; "" is ONNX's own.
-using Domains = std::set<std::string, std::less<>>;
+// The domains that the model imports, and their versions; "" is ONNX's own.
+using Domains = std::map<std::string, std::int64_t, std::less<>>;
 
 Domains read_domains(const onnx::ModelProto& model, const std::string& source) {
   Domains domains;
   for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
     const std::string& domain = import.domain();
-    if (domains.insert(is_default_domain(domain) ? "" : domain).second) continue;
-    throw_bad_input(source + ": two opset_import of domain '" + echoed(domain) + "'; expected one");
+    const auto [found, is_new] =
+        domains.try_emplace(is_default_domain(domain) ? "" : domain, import.version());
+    if (is_new || found->second == import.version()) continue;
+    throw_bad_input(source + ": two opset_import of domain '" + echoed(domain) + "', " +
+                    std::to_string(found->second) + " and " + std::to_string(import.version()) +
+                    "; expected one");
   }
   return domains;
 }
@@ -144,7 +148,7 @@ void collect_nodes(ModelGraph& graph, const onnx::ModelProto& model, Definitions
     }
     if (absorb_constant(graph, node)) continue;
     graph.nodes.push_back(node);
-    for (const std::string& input : node.proto->input()) ++graph.reads[input];
+    for (const std::string& input : reads_of(*node.proto)) ++graph.reads[input];
   }
 }
 
@@ -190,6 +194,36 @@ bool ModelGraph::is_output(const std::string& tensor) const {
 int ModelGraph::reads_of(const std::string& tensor) const {
   const auto found = reads.find(tensor);
   return found == reads.end() ? 0 : found->second;
+}
+
+namespace {
+
+// What a graph reads and does not define.
+void add_outer_reads(const onnx::GraphProto& graph, std::vector<std::string>& reads) {
+  std::set<std::string> own;
+  for (const onnx::ValueInfoProto& input : graph.input()) own.insert(input.name());
+  for (const TensorProto& tensor : graph.initializer()) own.insert(tensor.name());
+  for (const NodeProto& node : graph.node()) {
+    own.insert(node.output().begin(), node.output().end());
+  }
+  std::set<std::string> seen;
+  const auto add = [&](const std::string& name) {
+    if (!name.empty() && !own.contains(name) && seen.insert(name).second) reads.push_back(name);
+  };
+  for (const NodeProto& node : graph.node()) {
+    for (const std::string& name : reads_of(node)) add(name);
+  }
+  for (const onnx::ValueInfoProto& output : graph.output()) add(output.name());
+}
+
+}  // namespace
+
+std::vector<std::string> reads_of(const NodeProto& node) {
+  std::vector<std::string> reads(node.input().begin(), node.input().end());
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.type() == AttributeProto::GRAPH) add_outer_reads(attribute.g(), reads);
+  }
+  return reads;
 }
 
 std::string layer_name(const ModelNode& node) {

@@ -15,7 +15,7 @@
 
 namespace qsim::formats {
 
-inline constexpr int kMinOpset = 10;
+inline constexpr int kMinOpset = 7;
 inline constexpr int kMaxOpset = 25;
 
 struct ModelNode {
@@ -48,6 +48,10 @@ struct ModelGraph {
   // How many inputs of nodes a tensor is.
   int reads_of(const std::string& tensor) const;
 };
+
+// The tensors that a node reads: its inputs ("" for one that is left out), and what the graphs
+// inside it (of If, Loop and Scan) read of the graphs around them.
+std::vector<std::string> reads_of(const onnx::NodeProto& node);
 
 // "conv1", or "QLinearConv_3" for a node without a name.
 std::string layer_name(const ModelNode& node);

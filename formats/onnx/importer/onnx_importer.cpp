@@ -56,7 +56,7 @@ Graph graph_of(const ModelFile& file, ModelGraph& model, const ImportOptions& op
                 NodeImport(model, rules_of(nullptr)).unknown_operators());
   }
   std::vector<ModelNode> nodes = nodes_in_order(model);
-  require_quantized_form(model, nodes, require_float);
+  require_quantized_form(model, nodes, RunBy::kArray, require_float);
   return import_nodes(model, std::move(nodes), options);
 }
 

@@ -46,6 +46,7 @@ constexpr std::array kOperators = {
     Operator{kOnnx, "Sigmoid", import_sigmoid},
     Operator{kOnnx, "HardSigmoid", import_hard_sigmoid},
     Operator{kOnnx, "HardSwish", import_hard_swish},
+    Operator{kPartDomain, kLevelsFunction, import_levels_function},
     Operator{kOnnx, "Softmax", import_softmax},
     Operator{kMicrosoftDomain, "QLinearSoftmax", import_qlinear_softmax},
     Operator{kOnnx, "ArgMax", import_arg_max},

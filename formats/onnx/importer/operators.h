@@ -50,6 +50,10 @@ void import_p_relu(const NodeReader& node, GraphBuilder& graph);
 void import_sigmoid(const NodeReader& node, GraphBuilder& graph);
 void import_hard_sigmoid(const NodeReader& node, GraphBuilder& graph);
 void import_hard_swish(const NodeReader& node, GraphBuilder& graph);
+// A node that no file has: what hosted_importer.cpp makes of several, a real number by the level.
+inline constexpr const char* kPartDomain = "qsim.part";
+inline constexpr const char* kLevelsFunction = "LevelsFunction";
+void import_levels_function(const NodeReader& node, GraphBuilder& graph);
 void import_qlinear_leaky_relu(const NodeReader& node, GraphBuilder& graph);
 void import_qlinear_sigmoid(const NodeReader& node, GraphBuilder& graph);
 

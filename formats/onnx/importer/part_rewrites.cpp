@@ -59,6 +59,7 @@ class PartRewriting {
   void run(PartView view) {
     for (std::size_t i = 0; i < part_.nodes.size(); ++i) {
       take_default_domain(i);
+      if (node(i).op_type() == "Concat" && node(i).input_size() == 1) make_identity(i);
       transpose_weights(i);
       fuse_bias(i);
       if (view == PartView::kLines) add_axis(i);
@@ -67,7 +68,7 @@ class PartRewriting {
     std::erase_if(part_.nodes, [&](const ModelNode& node) { return gone_.contains(node.proto); });
     part_.reads.clear();
     for (const ModelNode& node : part_.nodes) {
-      for (const std::string& input : node.proto->input()) ++part_.reads[input];
+      for (const std::string& input : reads_of(*node.proto)) ++part_.reads[input];
     }
   }
 
@@ -91,6 +92,12 @@ class PartRewriting {
     const std::string& op = node(i).op_type();
     if (node(i).domain() != "com.microsoft") return;
     if (op == "QuantizeLinear" || op == "DequantizeLinear") change(i).clear_domain();
+  }
+
+  void make_identity(std::size_t i) {
+    NodeProto& made = change(i);
+    made.set_op_type("Identity");
+    made.clear_attribute();
   }
 
   // DequantizeLinear, then Transpose: of constants.

@@ -51,7 +51,7 @@ class Rewriting {
   Rewriting(ModelGraph& model, std::vector<ModelNode>& nodes)
       : model_(model), nodes_(nodes), gone_(nodes.size(), false) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      for (const std::string& input : nodes[i].proto->input()) readers_[input] = i;
+      for (const std::string& input : reads_of(*nodes[i].proto)) readers_[input] = i;
     }
   }
 
@@ -269,7 +269,7 @@ class Rewriting {
     model_.reads.clear();
     for (ModelNode& node : model_.nodes) {
       if (const auto found = kept.find(node.index); found != kept.end()) node = *found->second;
-      for (const std::string& input : node.proto->input()) ++model_.reads[input];
+      for (const std::string& input : reads_of(*node.proto)) ++model_.reads[input];
     }
     std::vector<ModelNode> left;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {

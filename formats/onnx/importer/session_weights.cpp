@@ -49,7 +49,7 @@ class SessionWeights {
   explicit SessionWeights(ModelGraph& model) : model_(model) {
     for (const ModelNode& node : model.nodes) {
       for (const std::string& output : node.proto->output()) makers_[output] = node.proto;
-      for (const std::string& input : node.proto->input()) readers_[input] = node.proto;
+      for (const std::string& input : reads_of(*node.proto)) readers_[input] = node.proto;
     }
   }
 
