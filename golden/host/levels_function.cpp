@@ -1,7 +1,9 @@
 #include "golden/host/levels_function.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 
 #include "golden/host/host_operators.h"
 
@@ -10,8 +12,13 @@ namespace {
 
 constexpr std::int64_t kBytes = 256;
 
+// Of operators on levels, those that are elementwise.
+constexpr std::array<std::string_view, 7> kOnLevels = {
+    "DequantizeLinear", "QuantizeLinear", "QLinearAdd",  "QLinearMul",
+    "QLinearLeakyRelu", "QLinearSigmoid", "QLinearWhere"};
+
 bool is_elementwise(const HostNode& node) {
-  if (node.op == "DequantizeLinear" || node.op == "Identity") return true;
+  if (std::ranges::find(kOnLevels, node.op) != kOnLevels.end()) return true;
   return std::ranges::any_of(elementwise_operators(), [&](const HostOperator& row) {
     return row.name == node.op && row.domain == node.domain;
   });
@@ -25,18 +32,22 @@ HostArray every_byte(DType dtype) {
   return array;
 }
 
+bool has_nan(const Tensor& tensor) {
+  return tensor.dtype == DType::kFloat32 &&
+         std::ranges::any_of(tensor.as<float>(), [](float value) { return value != value; });
+}
+
 }  // namespace
 
-std::optional<std::vector<float>> levels_function(const HostNetwork& network,
-                                                  const std::vector<std::size_t>& nodes,
-                                                  HostValueId source, HostValueId result) {
+std::optional<Tensor> levels_function(const HostNetwork& network,
+                                      const std::vector<const HostNode*>& nodes, HostValueId source,
+                                      HostValueId result) {
   std::map<HostValueId, HostArray> found;
   found[source] = every_byte(network.values[source].array.tensor.dtype);
-  for (const std::size_t n : nodes) {
-    const HostNode& node = network.nodes[n];
-    if (!is_elementwise(node) || node.outputs.size() != 1) return std::nullopt;
+  for (const HostNode* const node : nodes) {
+    if (!is_elementwise(*node) || node->outputs.size() != 1) return std::nullopt;
     std::vector<const HostArray*> inputs;
-    for (const HostValueId id : node.inputs) {
+    for (const HostValueId id : node->inputs) {
       if (id == kAbsentValue) {
         inputs.push_back(nullptr);
         continue;
@@ -47,18 +58,15 @@ std::optional<std::vector<float>> levels_function(const HostNetwork& network,
       if (known == found.end() && !is_one) return std::nullopt;
       inputs.push_back(&array);
     }
-    std::vector<HostArray> outputs = run_host_node(node, inputs);
-    if (!outputs[0].has_values()) return std::nullopt;
-    found[node.outputs[0]] = std::move(outputs[0]);
+    std::vector<HostArray> outputs = run_host_node(*node, inputs);
+    if (!outputs[0].has_values() || has_nan(outputs[0].tensor)) return std::nullopt;
+    found[node->outputs[0]] = std::move(outputs[0]);
   }
   const auto last = found.find(result);
-  if (last == found.end()) return std::nullopt;
-  const Tensor& numbers = last->second.tensor;
-  if (numbers.dtype != DType::kFloat32 || numbers.elems() != kBytes) return std::nullopt;
-  const auto values = numbers.as<float>();
-  const auto is_nan = [](float value) { return value != value; };
-  if (std::ranges::any_of(values, is_nan)) return std::nullopt;
-  return std::vector<float>(values.begin(), values.end());
+  if (last == found.end() || last->second.tensor.elems() != kBytes) return std::nullopt;
+  Tensor levels = std::move(last->second.tensor);
+  levels.shape = {kBytes};
+  return levels;
 }
 
 }  // namespace qsim::golden

@@ -15,12 +15,12 @@
 #include "formats/onnx/importer/import_nodes.h"
 #include "formats/onnx/importer/model_file.h"
 #include "formats/onnx/importer/model_graph.h"
-#include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/part_rewrites.h"
 #include "formats/onnx/importer/part_views.h"
 #include "formats/onnx/importer/real_importer.h"
 #include "formats/onnx/importer/session_rewrites.h"
 #include "formats/onnx/importer/session_weights.h"
+#include "formats/onnx/importer/stand_ins.h"
 #include "formats/onnx/importer/tensor_proto.h"
 #include "formats/onnx/types/element_types.h"
 
@@ -54,15 +54,18 @@ class HostedImport {
     }
     units_ = levels_units(network());
     find_float_nodes();
+    std::set<int> float_nodes;
+    for (const auto& [index, reason] : float_reasons_) float_nodes.insert(index);
+    const std::vector<HostNode> nodes = network().nodes;
+    fuse_host_groups(hosted_.network, float_nodes);
+    fused_nodes_ = std::exchange(hosted_.network.nodes, nodes);
     if (options_.as_onnxruntime) leave_float_nodes();
     try_each();
     for (;;) {
       std::vector<PartPlan> plans = plan_parts(network(), units_);
       if (import_parts(plans)) break;
     }
-    std::set<int> float_nodes;
-    for (const auto& [index, reason] : float_reasons_) float_nodes.insert(index);
-    fuse_host_groups(hosted_.network, float_nodes);
+    hosted_.network.nodes = std::move(fused_nodes_);
     add_steps(hosted_, units_);
     return std::move(hosted_);
   }
@@ -124,21 +127,58 @@ class HostedImport {
   // Units of one source are tried alone first, so that the parts begin with what the array has.
   // What only moves or names elements is left to the part that it is in.
   void try_each() {
+    std::map<HostValueId, std::size_t> unit_of;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       LevelsUnit& unit = units_[u];
-      if (unit.sources.size() != 1 || is_view(unit)) continue;
-      const PartPlan alone = {unit.sources[0], unit.output, {u}};
-      if (unit.reason.empty() && import(alone, unit.reason)) continue;
-      std::optional<LevelsFunction> function = function_of(unit);
-      if (!function) continue;
-      functions_[u] = std::move(*function);
-      std::string reason;
-      if (import(alone, reason)) {
-        unit.reason.clear();
-      } else {
-        functions_.erase(u);
-      }
+      unit_of[unit.output] = u;
+      if (is_view(unit)) continue;
+      const bool is_of_one = unit.sources.size() == 1;
+      const bool is_tried = is_of_one && unit.reason.empty();
+      if (is_tried && import({unit.sources[0], unit.output, {u}}, unit.reason)) continue;
+      try_stand_in(u, unit_of);
     }
+  }
+
+  // A unit that the array does not have as it is, but by other nodes.
+  void try_stand_in(std::size_t u, const std::map<HostValueId, std::size_t>& unit_of) {
+    LevelsUnit root = units_[u];
+    if (!reach_root(root, unit_of)) return;
+    std::optional<StandIn> found =
+        table_stand_in(network(), fused_nodes_, root, options_.levels_function);
+    if (!found && !options_.as_onnxruntime) found = affine_stand_in(network(), root);
+    if (!found) return;
+    stand_ins_[u] = std::move(*found);
+    std::string reason;
+    if (import({root.sources[0], root.output, {u}}, reason)) {
+      units_[u].sources = root.sources;
+      units_[u].reason.clear();
+    } else {
+      stand_ins_.erase(u);
+    }
+  }
+
+  // Of a unit that reads several tensors which are all functions of one tensor's levels, or that
+  // tensor itself: makes it the unit of that tensor, with the nodes of all.
+  bool reach_root(LevelsUnit& unit, const std::map<HostValueId, std::size_t>& unit_of) const {
+    std::set<HostValueId> sources(unit.sources.begin(), unit.sources.end());
+    std::set<std::size_t> nodes(unit.nodes.begin(), unit.nodes.end());
+    while (sources.size() > 1) {
+      const HostValueId last = *std::ranges::max_element(sources, {}, [&](HostValueId id) {
+        const auto found = unit_of.find(id);
+        return found == unit_of.end() ? 0 : found->second + 1;
+      });
+      const auto maker = unit_of.find(last);
+      if (maker == unit_of.end()) return false;
+      const LevelsUnit& before = units_[maker->second];
+      if (before.sources.size() > 1) return false;
+      nodes.insert(before.nodes.begin(), before.nodes.end());
+      sources.erase(last);
+      sources.insert(before.sources.begin(), before.sources.end());
+    }
+    if (sources.empty()) return false;
+    unit.sources.assign(sources.begin(), sources.end());
+    unit.nodes.assign(nodes.begin(), nodes.end());
+    return true;
   }
 
   bool is_view(const LevelsUnit& unit) const {
@@ -149,51 +189,6 @@ class HostedImport {
       return op == "QuantizeLinear" || op == "DequantizeLinear" || op == "Identity" ||
              op == "Flatten" || op == "Reshape" || op == "Squeeze" || op == "Unsqueeze";
     });
-  }
-
-  // A unit that is a function of one level: its last node, the QuantizeLinear, reads a real number
-  // for each byte.
-  struct LevelsFunction {
-    std::size_t dequantize = 0;  // of HostNetwork::nodes
-    std::size_t quantize = 0;
-    std::vector<float> values;
-  };
-
-  std::optional<LevelsFunction> function_of(const LevelsUnit& unit) const {
-    std::optional<std::size_t> first;
-    std::optional<std::size_t> last;
-    for (const std::size_t n : unit.nodes) {
-      const HostNode& node = network().nodes[n];
-      if (node.op == "DequantizeLinear" && node.inputs[0] == unit.sources[0] && !first) first = n;
-      if (node.op == "QuantizeLinear" && node.outputs[0] == unit.output) last = n;
-    }
-    if (!first || !last) return std::nullopt;
-    std::vector<std::size_t> between = unit.nodes;
-    std::erase(between, *last);
-    const HostValueId result = network().nodes[*last].inputs[0];
-    if (result == network().nodes[*first].outputs[0]) return std::nullopt;
-    std::optional<std::vector<float>> values =
-        options_.levels_function(network(), between, unit.sources[0], result);
-    if (!values) return std::nullopt;
-    return LevelsFunction{*first, *last, std::move(*values)};
-  }
-
-  // The nodes of a unit, or those that stand for them, at their end.
-  void add_function(const LevelsFunction& function, ModelGraph& part) const {
-    const HostNode& quantize = network().nodes[function.quantize];
-    const std::string result = network().values[quantize.inputs[0]].name;
-    const std::string constant = part.unused_name(result + "_by_level");
-    Tensor values(DType::kFloat32, {static_cast<std::int64_t>(function.values.size())});
-    std::ranges::copy(function.values, values.as<float>().begin());
-    part.add_constant(constant, proto_of(values));
-    onnx::NodeProto& made = part.made_nodes.emplace_back();
-    made.set_op_type(kLevelsFunction);
-    made.set_domain(kPartDomain);
-    made.set_name(quantize.name);
-    made.add_input(network().values[network().nodes[function.dequantize].outputs[0]].name);
-    made.add_input(constant);
-    made.add_output(result);
-    part.nodes.push_back({&made, quantize.index});
   }
 
   // False where a unit got a reason. Parts that stay as they are from one round to the next are
@@ -271,19 +266,17 @@ class HostedImport {
     ModelGraph part = model_;  // its pointers lead to this model's constants
     std::set<int> indices;
     for (const std::size_t u : plan.units) {
-      const auto function = functions_.find(u);
-      if (function != functions_.end()) {
-        indices.insert(network().nodes[function->second.dequantize].index);
-        indices.insert(network().nodes[function->second.quantize].index);
-        continue;
+      const auto stand_in = stand_ins_.find(u);
+      if (stand_in == stand_ins_.end()) {
+        for (const std::size_t n : units_[u].nodes) indices.insert(network().nodes[n].index);
+      } else {
+        for (const std::size_t n : stand_in->second.kept) indices.insert(network().nodes[n].index);
       }
-      for (const std::size_t n : units_[u].nodes) indices.insert(network().nodes[n].index);
     }
     std::erase_if(part.nodes, [&](const ModelNode& node) { return !indices.contains(node.index); });
     for (const std::size_t u : plan.units) {
-      if (const auto function = functions_.find(u); function != functions_.end()) {
-        add_function(function->second, part);
-      }
+      const auto stand_in = stand_ins_.find(u);
+      if (stand_in != stand_ins_.end()) stand_in->second.add_to(part);
     }
     part.reads.clear();
     for (const ModelNode& node : part.nodes) {
@@ -341,7 +334,8 @@ class HostedImport {
   ModelGraph model_;
   HostedNetwork hosted_;
   std::vector<LevelsUnit> units_;
-  std::map<std::size_t, LevelsFunction> functions_;  // of units that are written as one
+  std::vector<HostNode> fused_nodes_;  // as ONNX Runtime runs them, one for each of the network's
+  std::map<std::size_t, StandIn> stand_ins_;  // of units that are written otherwise
   std::map<std::string, HostValueId> ids_;
   std::map<std::pair<HostValueId, std::vector<std::size_t>>, std::optional<Graph>> imported_;
   std::map<int, std::string> float_reasons_;  // by the file's number of a node

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <functional>
-#include <optional>
-#include <vector>
 
 #include "core/network/hosted_network.h"
 #include "formats/onnx/importer/host_importer.h"
 #include "formats/onnx/importer/onnx_importer.h"
+#include "formats/onnx/importer/stand_ins.h"
 
 namespace qsim::formats {
 
@@ -19,13 +18,10 @@ struct HostedOptions {
   bool as_onnxruntime = false;
   // Why the array cannot run a graph that has been imported; "" where it can.
   std::function<std::string(const Graph&)> refusal = [](const Graph&) { return std::string(); };
-  // What nodes of the network make of each byte that an element of `source` may have, as far as
-  // `result`: 256 float32 numbers; nothing where that depends on more than the element
+  // What nodes make of each byte that an element of `source` may have, as far as the levels
+  // `result`: [256]; nothing where that depends on more than the element
   // (golden/host/levels_function.h).
-  std::function<std::optional<std::vector<float>>(const HostNetwork&,
-                                                  const std::vector<std::size_t>& nodes,
-                                                  HostValueId source, HostValueId result)>
-      levels_function;
+  LevelsFunction levels_function;
   // Sets what is known of the network's values before a run (golden/host/host_executor.h).
   std::function<void(HostNetwork&)> fold_and_shape;
 };
