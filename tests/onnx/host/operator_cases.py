@@ -3,6 +3,7 @@ of the largest magnitude of an output a number may differ by (0: equal)."""
 import dataclasses
 import typing
 
+import attention_inputs as made
 import node_inputs as of
 import numpy as np
 
@@ -87,4 +88,15 @@ CASES = [
     Case("MatMulInteger", of.integer_product),
     *(Case(op, of.level_pair, domain=MICROSOFT) for op in ("QLinearAdd", "QLinearMul")),
     *(Case(op, of.level_table, domain=MICROSOFT) for op in ("QLinearSigmoid", "QLinearLeakyRelu")),
+    Case("If", made.branch),
+    Case("Loop", made.loop, SUMS, outputs=2),
+    Case("Scan", made.scan, outputs=2),
+    Case("DynamicQuantizeLSTM", made.dynamic_lstm, STATES, domain=MICROSOFT, outputs=3),
+    Case("Attention", made.self_attention, SUMS, domain=MICROSOFT),
+    Case("QAttention", made.level_attention, SUMS, domain=MICROSOFT),
+    Case("MultiHeadAttention", made.heads_apart, SUMS, domain=MICROSOFT),
+    Case("EmbedLayerNormalization", made.embedding, SUMS, domain=MICROSOFT, outputs=2),
+    Case("Attention", made.attention, SUMS, 23),
+    Case("RotaryEmbedding", made.rotary, SUMS, 23),
+    Case("RotaryEmbedding", made.rotary_of_microsoft, SUMS, domain=MICROSOFT),
 ]
