@@ -3,13 +3,20 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "core/network/hosted_network.h"
 #include "formats/onnx/importer/host_importer.h"
 #include "formats/onnx/importer/onnx_importer.h"
-#include "formats/onnx/importer/stand_ins.h"
 
 namespace qsim::formats {
+
+// What nodes make of each byte that an element of `source` may have, as far as the levels `result`:
+// [256]; nothing where that depends on more than the element (golden/host/levels_function.h).
+using LevelsFunction = std::function<std::optional<Tensor>(
+    const HostNetwork&, const std::vector<const HostNode*>& nodes, HostValueId source,
+    HostValueId result)>;
 
 struct HostedOptions {
   ImportOptions import = {};
@@ -18,10 +25,7 @@ struct HostedOptions {
   bool as_onnxruntime = false;
   // Why the array cannot run a graph that has been imported; "" where it can.
   std::function<std::string(const Graph&)> refusal = [](const Graph&) { return std::string(); };
-  // What nodes make of each byte that an element of `source` may have, as far as the levels
-  // `result`: [256]; nothing where that depends on more than the element
-  // (golden/host/levels_function.h).
-  LevelsFunction levels_function;
+  LevelsFunction levels_function;  // for tables of several nodes
   // Sets what is known of the network's values before a run (golden/host/host_executor.h).
   std::function<void(HostNetwork&)> fold_and_shape;
 };

@@ -19,6 +19,8 @@ constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 constexpr std::array kOperators = {
     Operator{kOnnx, "QuantizeLinear", import_quantize_linear},
     Operator{kOnnx, "DequantizeLinear", import_dequantize_linear},
+    Operator{kMicrosoftDomain, "QuantizeLinear", import_quantize_linear},
+    Operator{kMicrosoftDomain, "DequantizeLinear", import_dequantize_linear},
     Operator{kOnnx, "QLinearConv", import_qlinear_conv},
     Operator{kOnnx, "QLinearMatMul", import_qlinear_matmul},
     Operator{kMicrosoftDomain, "QGemm", import_qgemm},

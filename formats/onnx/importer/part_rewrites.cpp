@@ -58,7 +58,6 @@ class PartRewriting {
 
   void run(PartView view) {
     for (std::size_t i = 0; i < part_.nodes.size(); ++i) {
-      take_default_domain(i);
       if (node(i).op_type() == "Concat" && node(i).input_size() == 1) make_identity(i);
       transpose_weights(i);
       fuse_bias(i);
@@ -86,12 +85,6 @@ class PartRewriting {
     const auto found = makers_.find(tensor);
     if (found == makers_.end() || node(found->second).op_type() != op_type) return std::nullopt;
     return found->second;
-  }
-
-  void take_default_domain(std::size_t i) {
-    const std::string& op = node(i).op_type();
-    if (node(i).domain() != "com.microsoft") return;
-    if (op == "QuantizeLinear" || op == "DequantizeLinear") change(i).clear_domain();
   }
 
   void make_identity(std::size_t i) {

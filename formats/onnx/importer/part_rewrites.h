@@ -12,7 +12,7 @@ namespace qsim::formats {
 // The values of a tensor that is known before a run; null for any other.
 using FindValue = std::function<const Tensor*(const std::string& name)>;
 
-// QuantizeLinear and DequantizeLinear of com.microsoft become ONNX's. MatMul and the Add of a
+// MatMul and the Add of a
 // constant vector become Gemm. Weights that are transposed after their DequantizeLinear are
 // transposed before it. Concat of one tensor is that tensor. Under kLines, convolutions and pools
 // of one axis get a second one.

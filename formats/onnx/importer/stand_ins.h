@@ -2,13 +2,13 @@
 // has.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "formats/onnx/importer/hosted_importer.h"
 #include "formats/onnx/importer/hosted_parts.h"
 #include "formats/onnx/importer/model_graph.h"
 
@@ -23,10 +23,6 @@ struct StandIn {
 
   void add_to(ModelGraph& part) const;
 };
-
-using LevelsFunction = std::function<std::optional<Tensor>(
-    const HostNetwork&, const std::vector<const HostNode*>& nodes, HostValueId source,
-    HostValueId result)>;
 
 // Of a unit that is a function of one level: a table. `fused_nodes` are the network's, as ONNX
 // Runtime runs them. Nothing for another unit.
