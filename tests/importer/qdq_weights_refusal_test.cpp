@@ -56,12 +56,12 @@ TEST(QdqWeights, MustBeConstantsAfterADequantizeLinear) {
 TEST(QdqWeights, BiasesMustFitThem) {
   expect_refusals(
       kUnsupported,
-      {{"node 'b.dq' (DequantizeLinear): bias x is int8; supported: int32",
+      {{"node 'b.dq' (DequantizeLinear): bias x is int16; supported: int32, int8, uint8",
         [](TestModel& m) {
           convolution(m).add_input("b.dq.out");
           m.set_scale("b_scale", {}, {0.0625F});
-          m.set_constant("bias8", TensorProto::INT8, {3}, "abc");
-          append(m, "DequantizeLinear", "b.dq", {"bias8", "b_scale"});
+          m.set_constant("bias16", TensorProto::INT16, {3}, "abcdef");
+          append(m, "DequantizeLinear", "b.dq", {"bias16", "b_scale"});
         }},
        {"node 'b.dq' (DequantizeLinear): bias x_scale has shape [2]; supported: [], [1], [3]",
         [](TestModel& m) {
@@ -69,18 +69,14 @@ TEST(QdqWeights, BiasesMustFitThem) {
           m.set_scale("b_scale", {2}, {0.0625F, 1.0F});
           append(m, "DequantizeLinear", "b.dq", {"bias", "b_scale"});
         }},
-       {"node 'b.dq' (DequantizeLinear): bias x_zero_point = 4; supported: 0",
+       {"node 'op' (Conv): bias[0] = 3.4028235e+38; supported: numbers that x_scale * w_scale "
+        "makes "
+        "int32",
         [](TestModel& m) {
           convolution(m).add_input("b.dq.out");
-          m.set_scale("b_scale", {}, {0.0625F});
-          m.set_constant("four", TensorProto::INT32, {}, std::string("\4\0\0\0", 4));
-          append(m, "DequantizeLinear", "b.dq", {"bias", "b_scale", "four"});
-        }},
-       {"node 'op' (Conv): the bias of channel 0 has the scale 0.5; supported: x_scale * w_scale = "
-        "0.0625",
-        [](TestModel& m) {
-          convolution(m).add_input("b.dq.out");
-          append(m, "DequantizeLinear", "b.dq", {"bias", "k_scale"});
+          m.set_scale("b_scale", {}, {3.4028235e+38F});
+          m.set_constant("one", TensorProto::INT8, {3}, "\1\1\1");
+          append(m, "DequantizeLinear", "b.dq", {"one", "b_scale"});
         }},
        {"node 'op' (Conv): bias is int32 [3]; supported: float32 [3], or int32 after a "
         "DequantizeLinear",

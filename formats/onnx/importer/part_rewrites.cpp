@@ -58,7 +58,7 @@ class PartRewriting {
 
   void run(PartView view) {
     for (std::size_t i = 0; i < part_.nodes.size(); ++i) {
-      if (node(i).op_type() == "Concat" && node(i).input_size() == 1) make_identity(i);
+      drop_identity(i);
       transpose_weights(i);
       fuse_bias(i);
       if (view == PartView::kLines) add_axis(i);
@@ -87,10 +87,27 @@ class PartRewriting {
     return found->second;
   }
 
-  void make_identity(std::size_t i) {
-    NodeProto& made = change(i);
+  // A Concat of one tensor, and a product by 1.
+  void drop_identity(std::size_t i) {
+    const std::string& op = node(i).op_type();
+    if (!node(i).domain().empty()) return;
+    if (op == "Concat" && node(i).input_size() == 1) make_identity(i, node(i).input(0));
+    if (op != "Mul" || node(i).input_size() != 2) return;
+    for (const int operand : {0, 1}) {
+      const Tensor* const factor = find_(node(i).input(1 - operand));
+      const bool is_one = factor != nullptr && factor->dtype == DType::kFloat32 &&
+                          factor->elems() == 1 && factor->as<float>()[0] == 1.0F;
+      if (is_one) return make_identity(i, node(i).input(operand));
+    }
+  }
+
+  void make_identity(std::size_t i, const std::string& input) {
+    NodeProto made;
+    made.set_name(node(i).name());
     made.set_op_type("Identity");
-    made.clear_attribute();
+    made.add_input(input);
+    made.add_output(node(i).output(0));
+    change(i) = std::move(made);
   }
 
   // DequantizeLinear, then Transpose: of constants.

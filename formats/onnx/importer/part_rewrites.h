@@ -14,8 +14,8 @@ using FindValue = std::function<const Tensor*(const std::string& name)>;
 
 // MatMul and the Add of a
 // constant vector become Gemm. Weights that are transposed after their DequantizeLinear are
-// transposed before it. Concat of one tensor is that tensor. Under kLines, convolutions and pools
-// of one axis get a second one.
+// transposed before it. Concat of one tensor, and a product by 1, are that tensor. Under kLines,
+// convolutions and pools of one axis get a second one.
 void rewrite_part(ModelGraph& part, PartView view, const FindValue& find);
 
 onnx::TensorProto proto_of(const Tensor& tensor);

@@ -23,17 +23,6 @@ Tensor read_scale(const NodeReader& node, int index, std::string_view name) {
   return scale;
 }
 
-std::int32_t element(const Tensor& tensor, std::size_t index) {
-  switch (tensor.dtype) {
-    case DType::kUint8:
-      return tensor.as<std::uint8_t>()[index];
-    case DType::kInt32:
-      return tensor.as<std::int32_t>()[index];
-    default:
-      return tensor.as<std::int8_t>()[index];
-  }
-}
-
 // With one scale for the tensor the axis means nothing. Blocks came with opset 21, `saturate`
 // concerns 8-bit floats only.
 void check_attributes(const NodeAttributes& attributes) {
@@ -99,7 +88,7 @@ Quantization read_quantization(const NodeReader& node, int index, const std::str
     node.refuse(zero_name + " has shape " + shape_text(zero.shape), "[], [1]");
   }
   quantization.dtype = zero.dtype;
-  quantization.zero_point = element(zero, 0);
+  quantization.zero_point = level_at(zero, 0);
   return quantization;
 }
 
@@ -143,9 +132,20 @@ ChannelQuantization read_channel_quantization(const NodeReader& node, int index,
   }
   check_channels(node, zero_name, zeros.shape, channels);
   for (std::size_t i = 0; i < static_cast<std::size_t>(zeros.elems()); ++i) {
-    result.zero_points.push_back(element(zeros, i));
+    result.zero_points.push_back(level_at(zeros, i));
   }
   return result;
+}
+
+std::int32_t level_at(const Tensor& tensor, std::size_t index) {
+  switch (tensor.dtype) {
+    case DType::kUint8:
+      return tensor.as<std::uint8_t>()[index];
+    case DType::kInt32:
+      return tensor.as<std::int32_t>()[index];
+    default:
+      return tensor.as<std::int8_t>()[index];
+  }
 }
 
 }  // namespace qsim::formats

@@ -55,4 +55,7 @@ ChannelQuantization read_channel_quantization(const NodeReader& node, int index,
                                               const std::string& name, std::int64_t channels,
                                               DType dtype);
 
+// An element of an int8, uint8 or int32 tensor.
+std::int32_t level_at(const Tensor& tensor, std::size_t index);
+
 }  // namespace qsim::formats

@@ -95,23 +95,55 @@ bool are_near(float a, float b) {
 
 std::size_t of_channel(std::size_t channel, std::size_t count) { return count == 1 ? 0 : channel; }
 
+Tensor bias_of_shape(const NodeReader& node, std::string_view name, Tensor bias,
+                     std::int64_t channels, bool row) {
+  if (row && bias.shape == Shape{1, channels}) bias.shape = {channels};
+  if (bias.shape != Shape{channels}) {
+    node.refuse(std::string(name) + " has shape " + shape_text(bias.shape),
+                shape_text({channels}) + (row ? ", " + shape_text({1, channels}) : ""));
+  }
+  return bias;
+}
+
+Tensor read_levels_of_bias(const NodeReader& node, const std::string& name, std::int64_t channels,
+                           bool row) {
+  Tensor bias = node.constant(0, name);
+  if (bias.dtype != DType::kInt32 && bias.dtype != DType::kInt8 && bias.dtype != DType::kUint8) {
+    node.refuse(name + " is " + std::string(dtype_name(bias.dtype)), "int32, int8, uint8");
+  }
+  return bias_of_shape(node, name, std::move(bias), channels, row);
+}
+
+// A real number as a level of the scale x_scale * w_scale.
+std::int32_t bias_at(const NodeReader& node, std::size_t c, float real, double product) {
+  const auto level = bias_level(real, product);
+  if (!level) {
+    node.refuse("bias[" + std::to_string(c) + "] = " + float_text(real),
+                "numbers that x_scale * w_scale makes int32");
+  }
+  return *level;
+}
+
+// Integers of the scale x_scale * w_scale stay as they are; those of another scale or type become
+// the real numbers that they mean.
 Tensor dequantized_bias(const NodeReader& node, const ModelNode& constant, std::int64_t channels,
                         const std::vector<double>& products, bool row) {
   const NodeReader reader(node.model(), constant);
   reader.require_inputs(2, 3);
   const std::string name = "bias x";  // as errors call it
-  Tensor bias = read_bias(reader, 0, name, channels, row);
+  const Tensor levels = read_levels_of_bias(reader, name, channels, row);
   const ChannelQuantization given =
-      read_channel_quantization(reader, 1, name, channels, DType::kInt32);
-  for (const std::int32_t zero : given.zero_points) {
-    if (zero != 0) reader.refuse(name + "_zero_point = " + std::to_string(zero), "0");
-  }
+      read_channel_quantization(reader, 1, name, channels, levels.dtype);
+  Tensor bias(DType::kInt32, {channels});
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
     const float scale = given.scales[of_channel(c, given.scales.size())];
-    const auto product = static_cast<float>(products[of_channel(c, products.size())]);
-    if (are_near(scale, product)) continue;
-    node.refuse("the bias of channel " + std::to_string(c) + " has the scale " + float_text(scale),
-                "x_scale * w_scale = " + float_text(product));
+    const std::int32_t zero_point = given.zero_points[of_channel(c, given.zero_points.size())];
+    const double product = products[of_channel(c, products.size())];
+    const std::int32_t level = level_at(levels, c);
+    const bool is_own = levels.dtype == DType::kInt32 && zero_point == 0 &&
+                        are_near(scale, static_cast<float>(product));
+    const float real = static_cast<float>(level - zero_point) * scale;
+    bias.as<std::int32_t>()[c] = is_own ? level : bias_at(node, c, real, product);
   }
   return bias;
 }
@@ -192,12 +224,7 @@ Tensor read_bias(const NodeReader& node, int index, std::string_view name, std::
   if (bias.dtype != DType::kInt32) {
     node.refuse(std::string(name) + " is " + std::string(dtype_name(bias.dtype)), "int32");
   }
-  if (row && bias.shape == Shape{1, channels}) bias.shape = {channels};
-  if (bias.shape != Shape{channels}) {
-    node.refuse(std::string(name) + " has shape " + shape_text(bias.shape),
-                shape_text({channels}) + (row ? ", " + shape_text({1, channels}) : ""));
-  }
-  return bias;
+  return bias_of_shape(node, name, std::move(bias), channels, row);
 }
 
 Tensor read_real_bias(const NodeReader& node, int index, const ImportedTensor* tensor,
@@ -214,12 +241,8 @@ Tensor read_real_bias(const NodeReader& node, int index, const ImportedTensor* t
                 "float32 " + shape_text({channels}) + ", or int32 after a DequantizeLinear");
   }
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
-    const auto level = bias_level(reals.as<float>()[c], products[of_channel(c, products.size())]);
-    if (!level) {
-      node.refuse("bias[" + std::to_string(c) + "] = " + float_text(reals.as<float>()[c]),
-                  "numbers that x_scale * w_scale makes int32");
-    }
-    bias.as<std::int32_t>()[c] = *level;
+    bias.as<std::int32_t>()[c] =
+        bias_at(node, c, reals.as<float>()[c], products[of_channel(c, products.size())]);
   }
   return bias;
 }
