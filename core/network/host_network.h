@@ -40,6 +40,8 @@ struct HostNetwork;
 struct HostBody {
   std::shared_ptr<const HostNetwork> network;
   std::vector<std::size_t> captured = {};  // of the node's inputs: the network's last inputs
+
+  bool operator==(const HostBody&) const = default;  // the same network, not an equal one
 };
 
 using HostAttribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
