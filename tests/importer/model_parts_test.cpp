@@ -91,7 +91,7 @@ TEST(ModelParts, TooManyAreRefusedByTheirNumber) {
 
 TEST(ModelParts, AsManyAsAreAllowedAreRead) {
   const ImportError no_opset{ExitCode::kUnsupportedModel,
-                             "no opset_import of the ONNX operators; supported: opset 10 to 25"};
+                             "no opset_import of the ONNX operators; supported: opset 7 to 25"};
   EXPECT_EQ(error_of(delimited(kGraph, empty_fields(kInitializer, kMaxModelInitializers))),
             no_opset);
   EXPECT_EQ(error_of(delimited(kGraph, empty_fields(kNode, kMaxModelNodes))), no_opset);

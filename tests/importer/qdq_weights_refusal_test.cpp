@@ -56,7 +56,8 @@ TEST(QdqWeights, MustBeConstantsAfterADequantizeLinear) {
 TEST(QdqWeights, BiasesMustFitThem) {
   expect_refusals(
       kUnsupported,
-      {{"node 'b.dq' (DequantizeLinear): bias x is int16; supported: int32, int8, uint8",
+      {{"node 'b.dq' (DequantizeLinear): bias x 'bias16': is int16; supported: int8, uint8, "
+        "int32, float32",
         [](TestModel& m) {
           convolution(m).add_input("b.dq.out");
           m.set_scale("b_scale", {}, {0.0625F});

@@ -19,13 +19,13 @@ TEST(ImporterRefuses, NothingInTheModelThatTheOtherTestsBreak) {
   EXPECT_EQ(import_error(TestModel()), ImportError{});
 }
 
-TEST(ImporterRefuses, OpsetsOutsideTenToTwentyFive) {
+TEST(ImporterRefuses, OpsetsOutsideSevenToTwentyFive) {
   expect_refusals({
-      {"opset 9; supported: 10 to 25",
-       [](TestModel& m) { m.proto.mutable_opset_import(0)->set_version(9); }},
-      {"no opset_import of the ONNX operators; supported: opset 10 to 25",
+      {"opset 6; supported: 7 to 25",
+       [](TestModel& m) { m.proto.mutable_opset_import(0)->set_version(6); }},
+      {"no opset_import of the ONNX operators; supported: opset 7 to 25",
        [](TestModel& m) { m.proto.mutable_opset_import()->DeleteSubrange(0, 1); }},
-      {"opset 26; supported: 10 to 25",
+      {"opset 26; supported: 7 to 25",
        [](TestModel& m) { m.proto.mutable_opset_import(0)->set_version(26); }},
   });
 }

@@ -56,14 +56,16 @@ TEST(RegressionNames, ADomainIsImportedOnce) {
   TestModel model;
   auto& more = *model.proto.add_opset_import();
   more.set_domain("ai.onnx");  // another word for ""
-  more.set_version(13);
-  EXPECT_EQ(
-      import_error(model),
-      (ImportError{ExitCode::kBadInput, "two opset_import of domain 'ai.onnx'; expected one"}));
+  more.set_version(13);        // the same version
+  EXPECT_EQ(import_error(model), ImportError{});
+  more.set_version(14);
+  EXPECT_EQ(import_error(model),
+            (ImportError{ExitCode::kBadInput,
+                         "two opset_import of domain 'ai.onnx', 13 and 14; expected one"}));
   more.set_domain("com.microsoft");
   EXPECT_EQ(import_error(model),
             (ImportError{ExitCode::kBadInput,
-                         "two opset_import of domain 'com.microsoft'; expected one"}));
+                         "two opset_import of domain 'com.microsoft', 1 and 14; expected one"}));
 }
 
 // The weights of the test model in a file of 62 bytes 'a', with more entries of external_data.

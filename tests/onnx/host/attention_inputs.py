@@ -5,8 +5,8 @@ from onnx import TensorProto, helper
 
 
 def graph(name, nodes, inputs, outputs):
-    """`inputs` by name: element type; their shapes are left open."""
-    return helper.make_graph(nodes, name, [helper.make_tensor_value_info(x, kind, None) for x, kind in inputs.items()],
+    """`inputs` by name: element type and shape, None for any."""
+    return helper.make_graph(nodes, name, [helper.make_tensor_value_info(x, *form) for x, form in inputs.items()],
                              [onnx.ValueInfoProto(name=x) for x in outputs])
 
 
@@ -26,14 +26,14 @@ def loop(draw):
              helper.make_node("Constant", [], ["most"], value_float=30.0),
              helper.make_node("Less", ["all", "most"], ["goes_on"]),
              helper.make_node("Mul", ["next", "next"], ["kept"])]
-    body = graph("body", nodes, {"i": TensorProto.INT64, "on": TensorProto.BOOL, "sum": TensorProto.FLOAT},
+    body = graph("body", nodes, {"i": (TensorProto.INT64, []), "on": (TensorProto.BOOL, []), "sum": (TensorProto.FLOAT, None)},
                  ["goes_on", "next", "kept"])
     return [np.asarray(draw.whole(1, 6)), np.asarray(True), draw.positive(2, 3)], {"body": body}
 
 
 def scan(draw):
     nodes = [helper.make_node("Add", ["sum", "x"], ["next"]), helper.make_node("Sub", ["x", "sum"], ["kept"])]
-    body = graph("body", nodes, {"sum": TensorProto.FLOAT, "x": TensorProto.FLOAT}, ["next", "kept"])
+    body = graph("body", nodes, {"sum": (TensorProto.FLOAT, [3]), "x": (TensorProto.FLOAT, [3])}, ["next", "kept"])
     axis = draw.whole(0, 1)
     shape = (4, 3) if axis == 0 else (3, 4)
     return [draw.real(3), draw.real(*shape)], {
