@@ -46,7 +46,7 @@ constexpr std::array<LevelsForm, 12> kForms = {{
 
 class Fusion {
  public:
-  Fusion(HostNetwork& network, const std::set<int>& float_nodes)
+  Fusion(const HostNetwork& network, const std::set<int>& float_nodes)
       : network_(network), float_nodes_(float_nodes), makers_(network.values.size(), nullptr) {
     for (const HostNode& node : network.nodes) {
       for (const HostValueId id : node.outputs) {
@@ -55,12 +55,25 @@ class Fusion {
     }
   }
 
-  void run() {
+  bool has_other_bias(const HostNode& node) const {
+    const bool has_bias =
+        node.domain.empty() && (node.op == "Conv" || node.op == "Gemm") && node.inputs.size() == 3;
+    const HostNode* const from = has_bias ? dequantize(node.inputs[2]) : nullptr;
+    if (from == nullptr) return false;
+    if (network_.values[from->inputs[0]].array.tensor.dtype != DType::kInt32) return true;
+    const HostNode* const x = dequantize(node.inputs[0]);
+    const HostNode* const w = dequantize(node.inputs[1]);
+    if (x == nullptr || w == nullptr || scales(*x).size() != 1 || scales(*w).empty()) return false;
+    return !are_products(scales(*from), scales(*x)[0], scales(*w));
+  }
+
+  // The operators on levels, by the nodes in whose place they come.
+  std::vector<std::pair<std::size_t, HostNode>> fused_nodes() const {
     std::vector<std::pair<std::size_t, HostNode>> fused;
     for (std::size_t n = 0; n < network_.nodes.size(); ++n) {
       if (auto node = fused_at(network_.nodes[n])) fused.emplace_back(n, std::move(*node));
     }
-    for (auto& [n, node] : fused) network_.nodes[n] = std::move(node);
+    return fused;
   }
 
  private:
@@ -106,11 +119,14 @@ class Fusion {
     const HostValueId bias = input(node, 2);
     if (form.op == "Gemm" && !(is_one(node, "alpha") && is_one(node, "beta"))) return false;
     if (form.inputs == InputOrder::kTriples || bias == kAbsentValue) return true;
-    const HostNode* const from = dequantize(bias);
-    if (from == nullptr) return false;
-    const std::vector<float> b_scales = scales(*from);
+    return dequantize(bias) != nullptr &&
+           are_products(scales(*dequantize(bias)), x_scales[0], w_scales);
+  }
+
+  static bool are_products(const std::vector<float>& b_scales, float x_scale,
+                           const std::vector<float>& w_scales) {
     for (std::size_t c = 0; c < b_scales.size(); ++c) {
-      const float expected = x_scales[0] * w_scales[w_scales.size() == 1 ? 0 : c];
+      const float expected = x_scale * w_scales[c < w_scales.size() ? c : 0];
       if (!(std::abs(b_scales[c] - expected) <= 1e-5F * expected)) return false;
     }
     return b_scales.size() == 1 ? w_scales.size() == 1 : w_scales.size() == b_scales.size();
@@ -193,7 +209,7 @@ class Fusion {
     return made;
   }
 
-  HostNetwork& network_;
+  const HostNetwork& network_;
   const std::set<int>& float_nodes_;
   std::vector<const HostNode*> makers_;
 };
@@ -201,7 +217,19 @@ class Fusion {
 }  // namespace
 
 void fuse_host_groups(HostNetwork& network, const std::set<int>& float_nodes) {
-  Fusion(network, float_nodes).run();
+  for (auto& [n, node] : Fusion(network, float_nodes).fused_nodes()) {
+    network.nodes[n] = std::move(node);
+  }
+}
+
+std::set<std::size_t> nodes_with_other_bias(const HostNetwork& network) {
+  const std::set<int> none;
+  const Fusion fusion(network, none);
+  std::set<std::size_t> found;
+  for (std::size_t n = 0; n < network.nodes.size(); ++n) {
+    if (fusion.has_other_bias(network.nodes[n])) found.insert(n);
+  }
+  return found;
 }
 
 }  // namespace qsim::formats

@@ -107,6 +107,7 @@ class HostedImport {
   }
 
   void leave_float_nodes() {
+    const std::set<std::size_t> has_other_bias = nodes_with_other_bias(network());
     for (LevelsUnit& unit : units_) {
       for (const std::size_t n : unit.nodes) {
         const HostNode& node = network().nodes[n];
@@ -115,22 +116,12 @@ class HostedImport {
           unit.reason = "ONNX Runtime runs it in float32: " + found->second;
         } else if (is_mean_of_windows(node) && unit.reason.empty()) {
           unit.reason = "ONNX Runtime sums a window's float32 numbers in an order of its own";
-        } else if (is_product(node) && unit.reason.empty() && !is_fused(unit)) {
-          unit.reason = "ONNX Runtime runs it in float32: it has no quantized form of these inputs";
+        } else if (unit.reason.empty() && has_other_bias.contains(n)) {
+          unit.reason =
+              "ONNX Runtime runs it in float32: its bias is not int32 of x_scale * w_scale";
         }
       }
     }
-  }
-
-  static bool is_product(const HostNode& node) {
-    return node.domain.empty() && (node.op == "Conv" || node.op == "Gemm" || node.op == "MatMul");
-  }
-
-  bool is_fused(const LevelsUnit& unit) const {
-    return std::ranges::none_of(unit.nodes, [&](std::size_t n) {
-      const HostNode& node = fused_nodes_[n];
-      return node.op == "QuantizeLinear" && node.outputs[0] == unit.output;
-    });
   }
 
   static bool is_mean_of_windows(const HostNode& node) {
