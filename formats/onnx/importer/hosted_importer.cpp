@@ -295,6 +295,7 @@ class HostedImport {
     ImportOptions options = options_.import;
     options.batch = 1;  // the ends have numbers
     options.on_float_node = {};
+    options.quantizes_before_moves = !options_.as_onnxruntime;
     try {
       rewrite_part(part, view, [&](const std::string& name) { return known_value(name); });
       Graph graph = with_place(model_.source,

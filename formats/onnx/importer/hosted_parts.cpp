@@ -133,12 +133,16 @@ class Planner {
     return true;
   }
 
-  // An open part that has all that the unit reads.
+  // An open part that has all that the unit reads. A unit that ends its part and reads the input
+  // alone would cut off what has begun there.
   std::size_t part_for(const LevelsUnit& unit) const {
     for (std::size_t p = parts_.size(); p-- > 0;) {
       if (!open_[p]) continue;
       const auto has = [&](HostValueId id) { return parts_[p].input == id || part_of_[id] == p; };
-      if (std::ranges::all_of(unit.sources, has)) return p;
+      const auto is_input = [&](HostValueId id) { return parts_[p].input == id; };
+      if (!std::ranges::all_of(unit.sources, has)) continue;
+      if (ends_.contains(unit.output) && std::ranges::all_of(unit.sources, is_input)) continue;
+      return p;
     }
     return kNone;
   }

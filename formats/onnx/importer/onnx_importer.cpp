@@ -14,6 +14,7 @@
 #include "formats/onnx/importer/import_nodes.h"
 #include "formats/onnx/importer/model_file.h"
 #include "formats/onnx/importer/model_graph.h"
+#include "formats/onnx/importer/move_rewrites.h"
 #include "formats/onnx/importer/node_import.h"
 #include "formats/onnx/importer/node_reader.h"
 #include "formats/onnx/importer/operators.h"
@@ -64,6 +65,7 @@ Graph graph_of(const ModelFile& file, ModelGraph& model, const ImportOptions& op
 
 Graph import_nodes(ModelGraph& model, std::vector<ModelNode> nodes, const ImportOptions& options) {
   rewrite_as_session(model, nodes);
+  if (options.quantizes_before_moves) quantize_before_moves(model, nodes);
   require_memory(weight_bytes(model, nodes), model.source);
   GraphBuilder builder(model, options.batch,
                        options.rounding.value_or(RequantizerRounding::kFloat32));

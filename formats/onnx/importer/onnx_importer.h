@@ -30,13 +30,16 @@ struct ImportOptions {
   // How all layers round. Absent: as ONNX Runtime rounds; and a chain whose scales are powers of
   // two gets shifts with rounding half to even (core/network/graph_cleanup.h).
   std::optional<RequantizerRounding> rounding = {};
+  // Whether a layer that a file quantizes after a move is quantized before it
+  // (formats/onnx/importer/move_rewrites.h). ONNX Runtime runs such a layer in float32.
+  bool quantizes_before_moves = true;
   // Unless empty, is told of each file of external data before it is read, and may throw Error.
   std::function<void(const std::filesystem::path&)> on_external = {};
   // Unless empty, is told of each such node of a model that is supported, in their order.
   std::function<void(const FloatNode&)> on_float_node = {};
 };
 
-// Reads an ONNX model (a graph of quantized operators, opset 10 to 25) and the external data files
+// Reads an ONNX model (a graph of quantized operators, opset 7 to 25) and the external data files
 // beneath its folder.
 // Throws Error naming the file, the node, what was found and what is allowed: exit code 3 for a
 // missing, malformed or truncated model and for one that is written to meanwhile, exit code 4 for

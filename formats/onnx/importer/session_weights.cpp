@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/onnx/importer/node_reader.h"
+#include "formats/onnx/importer/part_rewrites.h"
 
 namespace qsim::formats {
 namespace {
@@ -68,6 +69,7 @@ class SessionWeights {
       made.push_back(dequantize(node, made_name, weights));
       onnx::NodeProto& reader = model_.made_nodes.emplace_back(*node.proto);
       reader.set_input(1, made_name + "_dequantized");
+      if (reader.op_type() == "ConvTranspose") round_bias(node, reader, weights);
       node.proto = &reader;
     }
     model_.nodes.insert(model_.nodes.begin(), made.begin(), made.end());
@@ -85,7 +87,8 @@ class SessionWeights {
   }
 
   bool is_between_levels(const onnx::NodeProto& node) const {
-    if ((node.op_type() != "Conv" && node.op_type() != "Gemm") || node.input_size() < 2) {
+    const std::string& op = node.op_type();
+    if ((op != "Conv" && op != "Gemm" && op != "ConvTranspose") || node.input_size() < 2) {
       return false;
     }
     const auto before = makers_.find(node.input(0));
@@ -93,6 +96,24 @@ class SessionWeights {
     return before != makers_.end() && before->second->op_type() == "DequantizeLinear" &&
            after != readers_.end() && after->second->op_type() == "QuantizeLinear" &&
            model_.reads_of(node.output(0)) == 1 && !model_.is_output(node.output(0));
+  }
+
+  // A bias that stays float32 takes part as a multiple of x_scale * w_scale; those of Conv and Gemm
+  // become int32 in their own import.
+  void round_bias(const ModelNode& node, onnx::NodeProto& reader, const Tensor& weights) {
+    if (reader.input_size() < 3 || model_.constant(reader.input(2)) == nullptr) return;
+    const onnx::NodeProto& before = *makers_.at(reader.input(0));
+    const onnx::TensorProto* const scale =
+        before.input_size() < 2 ? nullptr : model_.constant(before.input(1));
+    if (scale == nullptr || scale->data_type() != onnx::TensorProto::FLOAT) return;
+    const Tensor scales = NodeReader(model_, {&before, node.index}).constant(1, "x_scale");
+    Tensor bias = NodeReader(model_, node).constant(2, "bias");
+    if (scales.elems() != 1 || bias.dtype != DType::kFloat32) return;
+    const float step = scales.as<float>()[0] * levels_of(weights.as<float>()).scale;
+    for (float& value : bias.as<float>()) value = std::nearbyint(value / step) * step;
+    const std::string name = model_.unused_name(reader.output(0) + "_bias");
+    model_.add_constant(name, proto_of(bias));
+    reader.set_input(2, name);
   }
 
   // The DequantizeLinear of the weights' levels. It has the number of the node that reads it.
