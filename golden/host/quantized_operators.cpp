@@ -185,28 +185,40 @@ bool is_level_type(DType dtype) {
          dtype == DType::kInt32;
 }
 
-DType quantized_type(const HostCall& call) {
-  constexpr std::int64_t kOnnxUint8 = 2;
-  constexpr std::int64_t kOnnxInt8 = 3;
-  constexpr std::int64_t kOnnxInt16 = 5;
-  if (call.has(2)) return call.dtype(2);
-  switch (const auto type = call.attribute("output_dtype", std::int64_t{0}); type) {
-    case 0:
-    case kOnnxUint8:
-      return DType::kUint8;
-    case kOnnxInt8:
-      return DType::kInt8;
-    case kOnnxInt16:
-      return DType::kInt16;
-    default:
-      call.refuse("output_dtype " + std::to_string(type), "uint8, int8 and int16");
+// What QuantizeLinear writes: an element type of ONNX, as the host has it, and its range. The
+// importer names in output_dtype the type of zero_points that are wider here than in the file.
+struct QuantizedType {
+  std::int64_t onnx = 0;
+  DType dtype = DType::kUint8;
+  LevelRange range = {};
+};
+constexpr std::array<QuantizedType, 6> kQuantizedTypes = {{{2, DType::kUint8, {0, 255}},
+                                                           {3, DType::kInt8, {-128, 127}},
+                                                           {4, DType::kInt32, {0, 65535}},
+                                                           {5, DType::kInt16, {-32768, 32767}},
+                                                           {21, DType::kUint8, {0, 15}},
+                                                           {22, DType::kInt8, {-8, 7}}}};
+
+QuantizedType quantized_type(const HostCall& call) {
+  const auto onnx = call.attribute("output_dtype", std::int64_t{0});
+  const auto* const named = std::ranges::find(kQuantizedTypes, onnx, &QuantizedType::onnx);
+  if (onnx != 0 && named == kQuantizedTypes.end()) {
+    call.refuse("output_dtype " + std::to_string(onnx),
+                "uint8, int8, uint16, int16, uint4 and int4");
   }
+  if (call.has(2)) {
+    const DType dtype = call.dtype(2);
+    const bool is_named = onnx != 0 && named->dtype == dtype;
+    return is_named ? *named : QuantizedType{0, dtype, level_range(dtype)};
+  }
+  return onnx == 0 ? kQuantizedTypes[0] : *named;
 }
 
 void quantize_linear(HostCall& call) {
   check_scales(call);
   const ScaleLayout layout = scale_layout(call);
-  const DType dtype = quantized_type(call);
+  const QuantizedType type = quantized_type(call);
+  const DType dtype = type.dtype;
   if (!is_level_type(dtype)) {
     call.refuse("levels of " + std::string(dtype_name(dtype)), "int8, uint8, int16 and int32");
   }
@@ -223,8 +235,9 @@ void quantize_linear(HostCall& call) {
       const auto from = elements<Real>(call.input(0));
       const auto to = elements<Level>(*out);
       for_each_scaled(layout, [&](std::size_t i, std::size_t s) {
-        const LevelsScale quantization{scales[s], static_cast<std::int32_t>(zeros[s]), dtype};
-        to[i] = static_cast<Level>(quantized_level(static_cast<float>(from[i]), quantization));
+        const auto real = static_cast<double>(static_cast<float>(from[i]) / scales[s]);
+        to[i] = static_cast<Level>(
+            saturated_level(real, static_cast<std::int32_t>(zeros[s]), type.range));
       });
     });
   });

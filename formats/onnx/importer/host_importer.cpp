@@ -314,7 +314,34 @@ class HostReader {
     for (const std::string& output : proto.output()) {
       node.outputs.push_back(output.empty() ? kAbsentValue : ids_.at(output));
     }
+    name_type_of_levels(node);
     return node;
+  }
+
+  // A host has wider types for uint16, int4 and uint4: a QuantizeLinear to them says so by its
+  // attribute output_dtype.
+  void name_type_of_levels(HostNode& node) const {
+    if (node.op != "QuantizeLinear" || node.inputs.size() < 3 || node.inputs[2] == kAbsentValue) {
+      return;
+    }
+    const int type = stored_type_of(network_.values[node.inputs[2]].name);
+    if (is_wider_on_host(type)) node.attributes["output_dtype"] = std::int64_t{type};
+  }
+
+  // The element type in the file of a constant, or of what a Constant node writes; else 0.
+  int stored_type_of(const std::string& tensor) const {
+    if (const auto found = constants_.find(tensor); found != constants_.end()) {
+      return found->second->data_type();
+    }
+    const auto id = ids_.find(tensor);
+    const auto maker = id == ids_.end() ? maker_of_.end() : maker_of_.find(id->second);
+    if (maker == maker_of_.end()) return around_ == nullptr ? 0 : around_->stored_type_of(tensor);
+    for (const AttributeProto& attribute : proto(maker->second).attribute()) {
+      if (proto(maker->second).op_type() == "Constant" && attribute.has_t()) {
+        return attribute.t().data_type();
+      }
+    }
+    return 0;
   }
 
   // Adds what the graph reads of those around it to the node's inputs.

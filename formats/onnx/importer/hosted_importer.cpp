@@ -44,6 +44,7 @@ class HostedImport {
   }
 
   HostedNetwork run() && {
+    widen_constants();
     name_constants();
     if (quantize_session_weights(model_)) {
       hosted_.network = import_host_network(*model_.file, model_, options_.host);
@@ -72,6 +73,28 @@ class HostedImport {
 
  private:
   const HostNetwork& network() const { return hosted_.network; }
+
+  // Constants of types that a host has wider (float16, int4) are given to the importer as that, but
+  // for zero_points, which say to what levels a QuantizeLinear saturates.
+  void widen_constants() {
+    std::set<std::string, std::less<>> zero_points;
+    for (const ModelNode& node : model_.nodes) {
+      const onnx::NodeProto& proto = *node.proto;
+      const bool quantizes = proto.op_type() == "QuantizeLinear" && proto.input_size() == 3;
+      if (quantizes && model_.constant(proto.input(0)) == nullptr) {
+        zero_points.insert(proto.input(2));
+      }
+    }
+    for (const HostValue& value : network().values) {
+      const onnx::TensorProto* const proto = model_.constant(value.name);
+      if (proto == nullptr || !value.array.has_values() || zero_points.contains(value.name) ||
+          !is_wider_on_host(proto->data_type())) {
+        continue;
+      }
+      widened_.insert(value.name);
+      model_.add_constant(value.name, proto_of(value.array.tensor));
+    }
+  }
 
   // Constants that nodes compute are given to the importer as constants, but for float32 numbers
   // that come from integers: of those it wants the integers.
@@ -116,12 +139,20 @@ class HostedImport {
           unit.reason = "ONNX Runtime runs it in float32: " + found->second;
         } else if (is_mean_of_windows(node) && unit.reason.empty()) {
           unit.reason = "ONNX Runtime sums a window's float32 numbers in an order of its own";
+        } else if (unit.reason.empty() && reads_widened(node)) {
+          unit.reason = "ONNX Runtime has no quantized form for constants of these types";
         } else if (unit.reason.empty() && has_other_bias.contains(n)) {
           unit.reason =
               "ONNX Runtime runs it in float32: its bias is not int32 of x_scale * w_scale";
         }
       }
     }
+  }
+
+  bool reads_widened(const HostNode& node) const {
+    return std::ranges::any_of(node.inputs, [&](HostValueId id) {
+      return id != kAbsentValue && widened_.contains(network().values[id].name);
+    });
   }
 
   static bool is_mean_of_windows(const HostNode& node) {
@@ -199,6 +230,7 @@ class HostedImport {
   // imported once.
   bool import_parts(const std::vector<PartPlan>& plans) {
     hosted_.parts.clear();
+    bool all_can = true;
     for (const PartPlan& plan : plans) {
       std::optional<Graph>& known = imported_[{plan.input, plan.units}];
       if (!known) {
@@ -207,26 +239,30 @@ class HostedImport {
       }
       if (!known) {
         blame(plan);
-        return false;
-      }
-      if (!has_work(*known)) {
+      } else if (!has_work(*known)) {
         for (const std::size_t u : plan.units) {
           units_[u].reason = "around it the array has no layer that multiplies, adds or pools";
         }
-        return false;
+      } else {
+        add_part(plan, *known);
+        continue;
       }
-      ArrayPart part;
-      part.graph = *known;
-      part.input = plan.input;
-      part.output = plan.output;
-      std::set<std::size_t> nodes;
-      for (const std::size_t u : plan.units) {
-        nodes.insert(units_[u].nodes.begin(), units_[u].nodes.end());
-      }
-      part.nodes.assign(nodes.begin(), nodes.end());
-      hosted_.parts.push_back(std::move(part));
+      all_can = false;
     }
-    return true;
+    return all_can;
+  }
+
+  void add_part(const PartPlan& plan, const Graph& graph) {
+    ArrayPart part;
+    part.graph = graph;
+    part.input = plan.input;
+    part.output = plan.output;
+    std::set<std::size_t> nodes;
+    for (const std::size_t u : plan.units) {
+      nodes.insert(units_[u].nodes.begin(), units_[u].nodes.end());
+    }
+    part.nodes.assign(nodes.begin(), nodes.end());
+    hosted_.parts.push_back(std::move(part));
   }
 
   // A unit is the host's with which a part cannot be imported that can be without it.
@@ -300,7 +336,8 @@ class HostedImport {
       rewrite_part(part, view, [&](const std::string& name) { return known_value(name); });
       Graph graph = with_place(model_.source,
                                [&] { return import_nodes(part, nodes_in_order(part), options); });
-      reason = without_file(options_.refusal(graph));
+      // A part without work is the host's whatever the array would say.
+      reason = has_work(graph) ? without_file(options_.refusal(graph)) : std::string();
       return reason.empty() ? std::optional(std::move(graph)) : std::nullopt;
     } catch (const Error& error) {
       reason = without_file(error.what());
@@ -340,7 +377,8 @@ class HostedImport {
   HostedNetwork hosted_;
   std::vector<LevelsUnit> units_;
   std::vector<HostNode> fused_nodes_;  // as ONNX Runtime runs them, one for each of the network's
-  std::map<std::size_t, StandIn> stand_ins_;  // of units that are written otherwise
+  std::map<std::size_t, StandIn> stand_ins_;    // of units that are written otherwise
+  std::set<std::string, std::less<>> widened_;  // constants that had a narrower type
   std::map<std::string, HostValueId> ids_;
   std::map<std::pair<HostValueId, std::vector<std::size_t>>, std::optional<Graph>> imported_;
   std::map<int, std::string> float_reasons_;  // by the file's number of a node

@@ -407,6 +407,11 @@ std::optional<DType> host_dtype(int data_type) {
   return type == nullptr ? std::nullopt : std::optional(type->host);
 }
 
+bool is_wider_on_host(int data_type) {
+  const StoredType* const type = stored_type(data_type);
+  return type != nullptr && type->bits < static_cast<int>(8 * dtype_bytes(type->host));
+}
+
 Tensor decode_host_tensor(const TensorProto& proto, const TensorFiles& files,
                           const std::string& where) {
   const StoredType* const type = stored_type(proto.data_type());

@@ -40,6 +40,8 @@ StoredTensor store_tensor(const onnx::TensorProto& proto, const TensorFiles& fil
 // all its numbers: float32 for float16 and bfloat16, int8 for int4, int64 for uint32. Nothing for
 // text, complex numbers and 8-bit floats.
 std::optional<DType> host_dtype(int data_type);
+// Whether that is another type than the file's.
+bool is_wider_on_host(int data_type);
 // All elements of a tensor of such a type.
 Tensor decode_host_tensor(const onnx::TensorProto& proto, const TensorFiles& files,
                           const std::string& where);
