@@ -53,8 +53,6 @@ bool runs_tap_by_tap(const Window& window) {
 }
 
 void check_conv_window(const Layer& layer, const Window& window) {
-  check_limit(layer, "kernel height", window.kernel_h, kMaxKernelH);
-  check_limit(layer, "kernel width", window.kernel_w, kMaxKernelW);
   check_strides(layer, window);
   if (runs_tap_by_tap(window)) return check_extent(layer, window);
   for (const std::int64_t pad :

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "core/network/float_rules.h"
 
@@ -192,6 +194,91 @@ Graph with_tables_before_flattens(Graph graph) {
   }
   result.output = copy.id_of(graph.output);
   return pruned(std::move(result));
+}
+
+namespace {
+
+bool is_cut(const Layer& layer, std::int64_t most) {
+  const auto* const pool = std::get_if<MaxPool>(&layer.operation);
+  if (pool == nullptr) return false;
+  const Window& window = pool->window;
+  const std::int64_t longest = std::max(window.kernel_h, window.kernel_w);
+  return longest > most && longest <= kMostCutPool && window.dilation_h == 1 &&
+         window.dilation_w == 1;
+}
+
+// One axis of a window: what is left of it, of which parts are taken.
+struct PoolAxis {
+  std::int64_t kernel;
+  std::int64_t before;
+  std::int64_t after;
+
+  // A part that reaches at most `reach` further than one position, with the pads that fit it.
+  PoolAxis take(std::int64_t reach) {
+    const std::int64_t part = std::min(kernel - 1, reach);
+    const PoolAxis taken = {part + 1, std::min(before, part), std::min(after, part)};
+    kernel -= part;
+    before -= taken.before;
+    after -= taken.after;
+    return taken;
+  }
+};
+
+// A window of k is one of k' and one of k - k' + 1 after it. Pads are shorter than a kernel, so
+// that each part's pads are shorter than its own.
+std::vector<Window> parts_of(const Window& window, std::int64_t most) {
+  PoolAxis rows = {window.kernel_h, window.pad_top, window.pad_bottom};
+  PoolAxis columns = {window.kernel_w, window.pad_left, window.pad_right};
+  std::vector<Window> parts;
+  while (rows.kernel > 1 || columns.kernel > 1) {
+    const PoolAxis h = rows.take(most - 1);
+    const PoolAxis w = columns.take(most - 1);
+    parts.push_back({.kernel_h = h.kernel,
+                     .kernel_w = w.kernel,
+                     .pad_top = h.before,
+                     .pad_left = w.before,
+                     .pad_bottom = h.after,
+                     .pad_right = w.after});
+  }
+  parts.back().stride_h = window.stride_h;
+  parts.back().stride_w = window.stride_w;
+  return parts;
+}
+
+}  // namespace
+
+Graph with_small_max_pools(Graph graph, std::int64_t most) {
+  const auto cuts = [&](const Layer& layer) { return is_cut(layer, most); };
+  if (std::ranges::none_of(graph.layers, cuts)) return graph;
+  std::set<std::string> names;
+  for (const Layer& layer : graph.layers) names.insert(layer.name);
+  GraphCopy copy(graph);
+  for (Layer& layer : graph.layers) {
+    const Value output = graph.tensors[layer.output];
+    if (!cuts(layer)) {
+      copy.take(layer, output);
+      continue;
+    }
+    const std::vector<Window> parts = parts_of(std::get<MaxPool>(layer.operation).window, most);
+    TensorId read = copy.id_of(layer.inputs[0]);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const bool is_last = i + 1 == parts.size();
+      std::string name = layer.name;
+      for (std::size_t n = i + 1; !is_last && !names.insert(name).second; ++n) {
+        name = layer.name + "/" + std::to_string(n);
+      }
+      Value value = output;
+      if (!is_last) {
+        value = copy.result.tensors[read];
+        value.shape.height += parts[i].pad_top + parts[i].pad_bottom - (parts[i].kernel_h - 1);
+        value.shape.width += parts[i].pad_left + parts[i].pad_right - (parts[i].kernel_w - 1);
+      }
+      read = append(copy.result, name, MaxPool{parts[i]}, {read}, value, layer.source);
+    }
+    copy.id_of(layer.output) = read;
+  }
+  copy.result.output = copy.id_of(graph.output);
+  return std::move(copy.result);
 }
 
 void use_shifts_where_all_can(Graph& graph) {

@@ -13,6 +13,11 @@ Graph cleaned(Graph graph);
 // numbers and computes none: the accelerator runs it there. The output keeps its bytes.
 Graph with_tables_before_flattens(Graph graph);
 
+// The Graph with max-pools of kernels larger than `most` (up to kMostCutPool, no dilation) as
+// chains of smaller ones, which have the same maxima. The last keeps the name.
+inline constexpr std::int64_t kMostCutPool = 16;
+Graph with_small_max_pools(Graph graph, std::int64_t most);
+
 // A chain of convolutions (of one group, without dilation), fully connected layers, max-pools,
 // ReLU and Flatten whose scales are all powers of two gets shifts with rounding half to even. These
 // run on an accelerator without multipliers. Any other Graph stays as it is.

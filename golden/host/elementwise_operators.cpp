@@ -261,12 +261,18 @@ void activate_biased(HostCall& call) {
   combine<Kind::kReals>(call, [](auto x, auto bias) { return function(x + bias); });
 }
 
+// One power of 2 or 3 is a product (onnxruntime/core/providers/cpu/math/element_wise_ops.cc).
 void pow(HostCall& call) {
   const DType dtype = common_type(call, Kind::kNumbers, 0, 1);
   const DType power_dtype = common_type(call, Kind::kNumbers, 1, 2);
   Tensor* out = call.output(0, dtype, broadcast(call, call.shape(0), call.shape(1)));
   if (out == nullptr) return;
+  const double one = call.shape(1).empty() || call.input(1).elems() == 1 ? call.real(1) : 0;
   with_type(dtype, [&]<typename T>() {
+    if (one == 2 || one == 3) {
+      return zip<T, T, T>(call.input(0), call.input(0), *out,
+                          [&](T x, T) { return one == 2 ? times(x, x) : times(times(x, x), x); });
+    }
     with_type(power_dtype, [&]<typename Power>() {
       zip<T, Power, T>(call.input(0), call.input(1), *out,
                        [](T x, Power power) { return converted<T>(std::pow(x, power)); });

@@ -82,9 +82,9 @@ TEST(FuseLayers, AFlattenHandsItsPictureToTheFullyConnectedLayer) {
 
 TEST(FuseLayers, WindowsBeyondTheAcceleratorAreRefusedByName) {
   const auto fuse = [](const Graph& graph) { return [graph] { fuse_layers(graph); }; };
-  const Graph kernel = GraphBuilder(1, picture(1, 20, 20, 3)).conv(5, window(16)).build();
+  const Graph kernel = GraphBuilder(1, picture(1, 70, 70, 3)).conv(5, window(64)).build();
   EXPECT_EQ(refusal(fuse(kernel), ExitCode::kUnsupportedModel),
-            "layer 'conv0': kernel height is 16; the accelerator supports up to 15");
+            "layer 'conv0': height of window and padding is 64; the accelerator supports up to 63");
   const Graph stride = GraphBuilder(1, picture(1, 20, 20, 3)).conv(5, window(3, 8)).build();
   EXPECT_EQ(refusal(fuse(stride), ExitCode::kUnsupportedModel),
             "layer 'conv0': vertical stride is 8; the accelerator supports up to 7");
@@ -98,8 +98,8 @@ TEST(FuseLayers, EachSideOfAWindowHasItsOwnLimit) {
     const Graph graph = GraphBuilder(1, picture(1, 20, 20, 3)).conv(5, conv).max_pool(pool).build();
     return refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel);
   };
-  EXPECT_EQ(refused({1, 16}, {}),
-            "layer 'conv0': kernel width is 16; the accelerator supports up to 15");
+  EXPECT_EQ(refused({1, 17, 1, 1, 0, 47}, {}),
+            "layer 'conv0': width of window and padding is 64; the accelerator supports up to 63");
   EXPECT_EQ(refused({1, 1, 1, 8}, {}),
             "layer 'conv0': horizontal stride is 8; the accelerator supports up to 7");
   for (const Window& pads : {Window{1, 1, 1, 1, 16, 0, 0, 0}, Window{1, 1, 1, 1, 0, 16, 0, 0},

@@ -191,7 +191,7 @@ TEST(CheckRequantizersRefuses, WithoutASnapThatDoesNotHelp) {
 
 TEST(Refusals, NameEveryLayerThatTheAcceleratorCannotRun) {
   GraphBuilder builder(1, picture(1, 40, 40, 3));
-  builder.conv(2, window(1)).conv(4, window(16)).max_pool(window(5, 1)).conv(3, window(1));
+  builder.conv(2, window(1)).conv(4, window(1, 8)).max_pool(window(5, 1)).conv(3, window(1));
   requantization_of(builder.last_layer()).shifts.clear();
   requantization_of(builder.last_layer()).requantizers = {
       {10066330, 24, RequantizerRounding::kHalfEven}};
@@ -200,7 +200,7 @@ TEST(Refusals, NameEveryLayerThatTheAcceleratorCannotRun) {
   const Refusals refusals = refusals_of(graph, arch, options_with_remedies());
   ASSERT_EQ(refusals.size(), 3u);
   EXPECT_EQ(refusals[0].reason,
-            "layer 'conv1': kernel height is 16; the accelerator supports up to 15");
+            "layer 'conv1': vertical stride is 8; the accelerator supports up to 7");
   EXPECT_EQ(refusals[0].remedy, kGoldenRunsIt);
   EXPECT_EQ(refusals[1].reason,
             "layer 'pool2': pooling kernel height is 5; the accelerator supports up to 4");
@@ -292,8 +292,9 @@ TEST(FuseLayersRefuses, WhatAFileAsksForAtItsPlaceInTheFile) {
   EXPECT_EQ(
       fused(conv("kernel: 3, rounding: toward_zero")),
       ":3:5: layer 'c': rounding mode toward_zero; the accelerator has floor, half_even, half_up");
-  EXPECT_EQ(fused(conv("kernel: 16")),
-            ":3:5: layer 'c': kernel height is 16; the accelerator supports up to 15");
+  EXPECT_EQ(
+      fused(conv("kernel: 64")),
+      ":3:5: layer 'c': height of window and padding is 64; the accelerator supports up to 63");
   const std::string flatten = "  - {op: flatten, name: f}\n";
   EXPECT_EQ(fused(flatten), ":3:5: layer 'f': a Flatten needs a layer before or after it");
   EXPECT_EQ(fused(flatten + "  - {op: max_pool, name: p, kernel: 1}\n"),

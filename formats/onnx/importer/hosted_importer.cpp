@@ -17,6 +17,7 @@
 #include "formats/onnx/importer/model_graph.h"
 #include "formats/onnx/importer/part_rewrites.h"
 #include "formats/onnx/importer/part_views.h"
+#include "formats/onnx/importer/quant_nodes.h"
 #include "formats/onnx/importer/real_importer.h"
 #include "formats/onnx/importer/session_rewrites.h"
 #include "formats/onnx/importer/session_weights.h"
@@ -36,6 +37,7 @@ class HostedImport {
  public:
   HostedImport(const ModelFile& file, const HostedOptions& options)
       : options_(options), model_(read_model_graph(file)) {
+    replace_quant_nodes(model_);
     require_form(file, model_);
     std::vector<ModelNode> nodes = model_.nodes;
     rewrite_as_session(model_, nodes);
@@ -388,7 +390,9 @@ class HostedImport {
 
 void require_hosted_form(const std::shared_ptr<const HeldFile>& held) {
   const std::unique_ptr<const ModelFile> file = read_model_file(held);
-  require_form(*file, read_model_graph(*file));
+  ModelGraph model = read_model_graph(*file);
+  replace_quant_nodes(model);
+  require_form(*file, model);
 }
 
 HostedNetwork import_hosted(const std::shared_ptr<const HeldFile>& held,

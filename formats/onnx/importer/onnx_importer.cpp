@@ -6,6 +6,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/base/error.h"
+#include "core/machine/isa/commands.h"
 #include "core/network/graph_cleanup.h"
 #include "formats/files/memory.h"
 #include "formats/onnx/importer/float_nodes.h"
@@ -18,6 +19,7 @@
 #include "formats/onnx/importer/node_import.h"
 #include "formats/onnx/importer/node_reader.h"
 #include "formats/onnx/importer/operators.h"
+#include "formats/onnx/importer/quant_nodes.h"
 #include "formats/onnx/importer/real_importer.h"
 #include "formats/onnx/importer/session_rewrites.h"
 #include "formats/onnx/importer/weight_bytes.h"
@@ -75,7 +77,7 @@ Graph import_nodes(ModelGraph& model, std::vector<ModelNode> nodes, const Import
   if (options.on_float_node) {
     for (const FloatNode& node : float_nodes(model, nodes)) options.on_float_node(node);
   }
-  Graph graph = std::move(builder).finish();
+  Graph graph = with_small_max_pools(std::move(builder).finish(), kMostPoolWindow);
   if (!options.rounding) use_shifts_where_all_can(graph);
   validate(graph);
   return graph;
@@ -87,6 +89,7 @@ Graph import_onnx(const std::shared_ptr<const HeldFile>& held, const ImportOptio
   }
   const std::unique_ptr<const ModelFile> file = read_model_file(held, options.on_external);
   ModelGraph model = read_model_graph(*file);
+  replace_quant_nodes(model);
   const auto require_float = [&] { static_cast<void>(import_real_onnx(held, {options.batch})); };
   Graph graph =
       with_place(model.source, [&] { return graph_of(*file, model, options, require_float); });

@@ -35,6 +35,7 @@ CASES = [
     Case("Div", of.division),
     Case("Mod", lambda draw: ([draw.integers(np.int32, 4, 5), draw.integers(np.int32, 5, low=1)], {})),
     Case("Pow", lambda draw: ([draw.positive(3, 4), draw.real(4)], {}), FUNCTIONS),
+    Case("Pow", lambda draw: ([draw.real(3, 4), np.asarray(draw.pick(2, 3), np.float32)], {})),
     *(Case(op, of.logic) for op in ("And", "Or", "Xor")),
     Case("PRelu", lambda draw: ([draw.real(2, 3, 4), draw.real(3, 1)], {})),
     *(Case(op, make) for op, make in (("Where", of.where), ("Clip", of.clip), ("Cast", of.cast))),
