@@ -226,6 +226,11 @@ std::vector<std::string> reads_of(const NodeProto& node) {
   return reads;
 }
 
+const AttributeProto* find_attribute(const NodeProto& node, std::string_view name) {
+  const auto found = std::ranges::find(node.attribute(), name, &AttributeProto::name);
+  return found == node.attribute().end() ? nullptr : &*found;
+}
+
 std::string layer_name(const ModelNode& node) {
   if (!node.proto->name().empty()) return node.proto->name();
   return node.proto->op_type() + "_" + std::to_string(node.index);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -52,6 +53,9 @@ struct ModelGraph {
 // The tensors that a node reads: its inputs ("" for one that is left out), and what the graphs
 // inside it (of If, Loop and Scan) read of the graphs around them.
 std::vector<std::string> reads_of(const onnx::NodeProto& node);
+
+// A node's attribute of that name; null where it has none.
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
 
 // "conv1", or "QLinearConv_3" for a node without a name.
 std::string layer_name(const ModelNode& node);

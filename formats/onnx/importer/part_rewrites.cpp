@@ -16,13 +16,6 @@ namespace {
 using onnx::AttributeProto;
 using onnx::NodeProto;
 
-const AttributeProto* find_attribute(const NodeProto& node, std::string_view name) {
-  for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.name() == name) return &attribute;
-  }
-  return nullptr;
-}
-
 // Axis d of the result is axis order[d] of `tensor`.
 Tensor permuted(const Tensor& tensor, const std::vector<std::size_t>& order) {
   Shape shape;

@@ -18,13 +18,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kDomains = {"onnx.brevitas", "qonnx.custom_op.general",
                                                       "finn.custom_op.general"};
 
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    if (attribute.name() == name) return &attribute;
-  }
-  return nullptr;
-}
-
 std::int64_t integer_of(const onnx::NodeProto& node, std::string_view name, std::int64_t fallback) {
   const onnx::AttributeProto* const found = find_attribute(node, name);
   return found == nullptr ? fallback : found->i();
