@@ -1,7 +1,8 @@
 // If, Loop and Scan: operators whose nodes have graphs inside them.
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -34,9 +35,9 @@ class Body {
     return found;
   }
 
-  std::vector<Tensor> run(std::vector<Tensor> own) const {
-    for (const std::size_t index : body_.captured) own.push_back(call_.input(index));
-    return run_host_network(network_, std::move(own));
+  std::vector<Tensor> run(std::vector<Tensor> own) {
+    if (!bound_) bind();
+    return run_host_network(*bound_, std::move(own));
   }
 
   void require_ends(std::size_t inputs, std::size_t outputs) const {
@@ -47,9 +48,20 @@ class Body {
   }
 
  private:
+  // What it reads of the graphs around it becomes constants, once for all iterations.
+  void bind() {
+    bound_ = network_;
+    for (std::size_t i = 0; i < body_.captured.size(); ++i) {
+      const HostValueId id = network_.inputs[own_inputs() + i];
+      bound_->values[id].array = call_.array(body_.captured[i]);
+    }
+    bound_->inputs.resize(own_inputs());
+  }
+
   HostCall& call_;
   const HostBody& body_;
   const HostNetwork& network_;
+  std::optional<HostNetwork> bound_;
 };
 
 // Declares the output as far as `found` is known.
@@ -75,10 +87,10 @@ HostArray shape_of(const HostArray& array) {
 
 void run_if(HostCall& call) {
   const std::size_t outputs = call.node().outputs.size();
-  const std::array<Body, 2> branches = {Body(call, "else_branch"), Body(call, "then_branch")};
+  std::array<Body, 2> branches = {Body(call, "else_branch"), Body(call, "then_branch")};
   for (const Body& branch : branches) branch.require_ends(0, outputs);
   if (call.knows(0)) {
-    const Body& taken = branches[call.integer(0) != 0 ? 1 : 0];
+    Body& taken = branches[call.integer(0) != 0 ? 1 : 0];
     if (call.computes()) {
       std::vector<Tensor> found = taken.run({});
       for (std::size_t i = 0; i < outputs; ++i) call.give(i, std::move(found[i]));

@@ -179,7 +179,7 @@ class HostedImport {
   // A unit that the array does not have as it is, but by other nodes.
   void try_stand_in(std::size_t u, const std::map<HostValueId, std::size_t>& unit_of) {
     LevelsUnit root = units_[u];
-    if (!reach_root(root, unit_of)) return;
+    if (!reach_root(root, unit_of) || shape_of(root.sources[0]) != shape_of(root.output)) return;
     std::optional<StandIn> found =
         table_stand_in(network(), fused_nodes_, root, options_.levels_function);
     if (!found && !options_.as_onnxruntime) found = affine_stand_in(network(), root);
