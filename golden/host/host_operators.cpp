@@ -10,9 +10,9 @@ namespace qsim::golden {
 namespace {
 
 using Table = std::span<const HostOperator> (*)();
-constexpr std::array<Table, 7> kTables = {
-    elementwise_operators, axis_operators,    movement_operators, product_operators,
-    quantized_operators,   control_operators, attention_operators};
+constexpr std::array<Table, 8> kTables = {
+    elementwise_operators, axis_operators,    movement_operators,  product_operators,
+    quantized_operators,   control_operators, attention_operators, signal_operators};
 
 }  // namespace
 

@@ -32,6 +32,8 @@ std::span<const HostOperator> attention_operators();
 // Levels: QuantizeLinear and its like, and operators on 8-bit numbers.
 std::span<const HostOperator> quantized_operators();
 
+// Fourier transforms, windows and mel weights.
+std::span<const HostOperator> signal_operators();
 // Those whose nodes have graphs.
 std::span<const HostOperator> control_operators();
 
