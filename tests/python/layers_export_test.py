@@ -97,7 +97,7 @@ class Exports(ExportCase):
             model = trained(qt.convert(net, weight_bits=4, observer="min_max"), (3, 15, 15))
             qt.export_onnx(model, self.file, (3, 15, 15))
             x = torch.randn(8, 3, 15, 15)
-            done = self.program(x, "run", "--config=pe16x16_dyadic")
+            done = self.program(x, "run", "--config=pe16x16_dyadic", "--no-host")
             self.assertEqual(done.returncode, 4)
             self.assertIn(f"node '{first}' (ConvInteger): sums of integers that become float32 numbers: the accelerator computes "
                           "no float32; run it by `qsim golden run`, or export a QuantizedSequential", done.stderr)
