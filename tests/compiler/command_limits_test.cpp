@@ -25,7 +25,7 @@ constexpr std::int64_t kStrideH = max_of<Execute>("stride_h");
 constexpr std::int64_t kStrideW = max_of<Execute>("stride_w");
 
 std::string refused(const Window& window) {
-  const Graph graph = GraphBuilder(1, picture(1, 50, 50, 3)).conv(5, window).build();
+  const Graph graph = GraphBuilder(1, picture(1, 70, 70, 3)).conv(5, window).build();
   return refusal([&] { fuse_layers(graph); }, ExitCode::kUnsupportedModel);
 }
 
@@ -39,8 +39,12 @@ TEST(CommandLimits, WindowsAreAsLargeAsTheFieldsOfExecuteHold) {
                             .conv(5, {kKernelH, kKernelW, kStrideH, kStrideW})
                             .build();
   EXPECT_NO_THROW(fuse_layers(largest));
-  EXPECT_EQ(refused({kKernelH + 1, 1}), beyond("kernel height", kKernelH));
-  EXPECT_EQ(refused({1, kKernelW + 1}), beyond("kernel width", kKernelW));
+  // Longer kernels run tap by tap, as far as the origin's fields reach.
+  constexpr std::int64_t kReach = max_of<Execute>("origin_row");
+  EXPECT_NO_THROW(
+      fuse_layers(GraphBuilder(1, picture(1, kReach, 1, 3)).conv(5, {kReach, 1}).build()));
+  EXPECT_EQ(refused({kReach + 1, 1}), beyond("height of window and padding", kReach));
+  EXPECT_EQ(refused({1, kReach + 1}), beyond("width of window and padding", kReach));
   EXPECT_EQ(refused({1, 1, kStrideH + 1, 1}), beyond("vertical stride", kStrideH));
   EXPECT_EQ(refused({1, 1, 1, kStrideW + 1}), beyond("horizontal stride", kStrideW));
 }
