@@ -187,9 +187,10 @@ TEST(QuantizeModes, TheAcceleratorRefusesThemByName) {
   for (const auto& [mode, message] : modes) {
     ASSERT_EQ(run_qsim(folder, quantize("--mode " + mode)).exit_code, 0);
     for (const char* command :
-         {"run --model out.onnx --input pictures.npy", "verify --model out.onnx",
-          "compile --model out.onnx --out out.qsim", "profile --model out.onnx",
-          "run --model out.onnx --input pictures.npy --engine interpreter"}) {
+         {"run --no-host --model out.onnx --input pictures.npy",
+          "verify --no-host --model out.onnx", "compile --model out.onnx --out out.qsim",
+          "profile --model out.onnx",
+          "run --no-host --model out.onnx --input pictures.npy --engine interpreter"}) {
       expect_error(folder, command, 4, message);
     }
     expect_error(folder, "golden run --model out.onnx --input pictures.npy --backend cuda", 2,
