@@ -98,7 +98,8 @@ void dft(HostCall& call) {
 
 void stft(HostCall& call) {
   const DType dtype = common_type(call, Kind::kReals, 0, 1);
-  const Shape& shape = call.shape(0);
+  Shape shape = call.shape(0);
+  if (shape.size() == 2) shape.push_back(1);  // ONNX Runtime takes a signal of real numbers so, too
   check_parts(call, shape, 3);
   if (shape.size() != 3) call.malformed("a signal of shape " + shape_text(shape), "three axes");
   const std::int64_t step = call.integer(1);
