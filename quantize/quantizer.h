@@ -41,6 +41,10 @@ TensorQuantizations quantize_tensors(const Graph& graph,
                                      const std::vector<TensorStatistics>& statistics,
                                      const Scheme& scheme);
 
+// An addition takes operands of 2^-16 times the output's scale and more, and less than 2^8 times:
+// doubles the scale that is too small until it does. Whether a scale changed.
+bool widen_addition(Quantization& operand, Quantization& output);
+
 // What another step has decided for the weights and biases of layers, by the layer's index in
 // Graph (learned rounding, GPTQ, bias correction); what is absent is quantized by the scheme.
 struct LayerWeights {

@@ -156,7 +156,6 @@ class Chooser {
     return result;
   }
 
-  // An addition takes operands of 2^-16 times the output's scale and more, and less than 2^8 times.
   void widen_additions() {
     for (bool changed = true; changed;) {
       changed = false;
@@ -164,7 +163,8 @@ class Chooser {
         const Layer& layer = graph_.layers[fused.layer];
         if (!std::holds_alternative<Add>(layer.operation)) continue;
         for (const TensorId input : layer.inputs) {
-          changed |= widen(quantization(fusion_.held_in[input]), quantization(layer.output));
+          changed |=
+              widen_addition(quantization(fusion_.held_in[input]), quantization(layer.output));
         }
       }
     }
@@ -206,19 +206,6 @@ class Chooser {
     return groups_[fusion_.group[tensor]].quantization;
   }
 
-  static bool widen(Quantization& operand, Quantization& output) {
-    bool changed = false;
-    while (output.scale * std::ldexp(1.0F, kMostLog2Ratio - 1) < operand.scale) {
-      output.scale *= 2.0F;
-      changed = true;
-    }
-    while (operand.scale < output.scale * std::ldexp(1.0F, kLeastLog2Ratio + 1)) {
-      operand.scale *= 2.0F;
-      changed = true;
-    }
-    return changed;
-  }
-
   const Graph& graph_;
   const std::vector<TensorStatistics>& statistics_;
   const Scheme& scheme_;
@@ -227,6 +214,19 @@ class Chooser {
 };
 
 }  // namespace
+
+bool widen_addition(Quantization& operand, Quantization& output) {
+  bool changed = false;
+  while (output.scale * std::ldexp(1.0F, kMostLog2Ratio - 1) < operand.scale) {
+    output.scale *= 2.0F;
+    changed = true;
+  }
+  while (operand.scale < output.scale * std::ldexp(1.0F, kLeastLog2Ratio + 1)) {
+    operand.scale *= 2.0F;
+    changed = true;
+  }
+  return changed;
+}
 
 TensorQuantizations quantize_tensors(const Graph& graph,
                                      const std::vector<TensorStatistics>& statistics,

@@ -10,12 +10,15 @@
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/session/quantize/bit_search.h"
+#include "cli/session/quantize/hosted_quantizing.h"
 #include "cli/session/quantize/quantization_result.h"
 #include "cli/session/quantize/quantize_files.h"
 #include "cli/session/quantize/scales_file.h"
 #include "cli/session/quantize/scheme.h"
+#include "formats/files/files.h"
 #include "formats/onnx/exporter/onnx_exporter.h"
 #include "formats/onnx/importer/real_importer.h"
+#include "formats/settings/sidecar.h"
 #include "quantize/correction.h"
 #include "quantize/equalization.h"
 #include "quantize/given_scales.h"
@@ -35,8 +38,12 @@ class Quantizing {
     note_fewer_threads(context_, own_.threads, team_.threads());
   }
 
+  // Before run(). Throws Error (exit code 4) for a network that a Graph does not hold.
+  void import() {
+    phase(result_.seconds, "import", [&] { read_inputs(); });
+  }
+
   QuantizationResult run() {
-    phase(result_.seconds, "import", [&] { import(); });
     phase(result_.seconds, "calibrate", [&] { calibrate(); });
     if (!own_.mixed_precision.empty()) phase(result_.seconds, "search", [&] { search(); });
     phase(result_.seconds, "quantize", [&] { quantize_network(); });
@@ -52,7 +59,7 @@ class Quantizing {
     return own_.form == "qdq" ? formats::OnnxForm::kQdq : formats::OnnxForm::kQOperator;
   }
 
-  void import() {
+  void read_inputs() {
     QuantizeInputs inputs = read_quantize_inputs(context_, own_);
     result_.graph = std::move(inputs.graph);
     result_.float_bytes = inputs.float_bytes;
@@ -162,7 +169,14 @@ void note_what_is_dead(Context& context, const report::QuantizationReport& repor
 ExitCode quantize_command(Context& context, const QuantizeOptions& options) {
   check_unused_config(options);
   if (options.mode != "static") return quantize_in_mode(context, options);
-  const QuantizationResult result = Quantizing(context, options).run();
+  Quantizing quantizing(context, options);
+  try {
+    quantizing.import();
+  } catch (const Error& refusal) {
+    if (refusal.code() != ExitCode::kUnsupportedModel) throw;
+    return quantize_hosted(context, options, refusal);
+  }
+  const QuantizationResult result = quantizing.run();
   const report::QuantizationReport report = report_of(result, options);
   note_what_is_dead(context, report);
   context.write_file(options.out, result.bytes);
@@ -174,6 +188,8 @@ ExitCode quantize_command(Context& context, const QuantizeOptions& options) {
   if (result.mixed_precision) context.print(mixed_precision_text(*result.mixed_precision));
   context.print("\n" + options.out + ": " + with_thousands(report.quantized_bytes) + " bytes, of " +
                 with_thousands(report.float_bytes) + "\n");
+  const bool takes_pictures = formats::is_there(formats::sidecar_path(options.model));
+  context.print(next_command(options, takes_pictures ? "PICTURE" : "INPUT.npy"));
   return ExitCode::kOk;
 }
 

@@ -32,12 +32,21 @@ TEST(QdqRefuses, WholeModelsByWhatTheyAre) {
       {{"a float model: none of its 1 layers with weights is quantized; quantize it first: `qsim "
         "quantize MODEL --calibrate DIR -o out.onnx`",
         [](TestModel& m) { float_convolution(m); }},
-       {"a float model: none of its 1 layers with weights is quantized; quantize it first, by ONNX "
-        "Runtime's quantize_static; `qsim quantize` does not take it: node 'shrink' (Shrink): "
-        "operator Shrink; supported: those of docs/reference/onnx.md",
+       {"a float model: none of its 1 layers with weights is quantized; quantize it first: `qsim "
+        "quantize MODEL --calibrate DIR -o out.onnx`",
         [](TestModel& m) {
           float_convolution(m);
           append(m, "Shrink", "shrink", {"conv.out"});
+          m.end_after("shrink", TensorProto::FLOAT, 4);
+        }},
+       {"a float model: none of its 1 layers with weights is quantized; quantize it first, by ONNX "
+        "Runtime's quantize_static; `qsim quantize` does not take it: node 'shrink' (Shrink): "
+        "attribute 'many': is of another type; supported: numbers, texts, tensors, a graph",
+        [](TestModel& m) {
+          float_convolution(m);
+          onnx::AttributeProto& many = *append(m, "Shrink", "shrink", {"conv.out"}).add_attribute();
+          many.set_name("many");
+          many.set_type(onnx::AttributeProto::TENSORS);
           m.end_after("shrink", TensorProto::FLOAT, 4);
         }},
        {"node 'now' (DynamicQuantizeLinear): dynamic quantization: the accelerator finds no ranges "

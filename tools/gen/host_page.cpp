@@ -30,8 +30,9 @@ has the reasons.
 - **Tables and factors.** Elementwise nodes that make a byte of one byte, however many, are a table of the array, with the bytes that
   the host would compute. A factor and a summand a channel (BatchNormalization, Mul, Add) are a 1x1 depthwise convolution, a step
   off at times; as ONNX Runtime they are the host's.
-- **Inputs** are `.npy` files in the file's own types and shapes (float16 as float32, uint16 as int32, uint32 as int64): `--input x.npy`, or a folder with one
-  `NAME.npy` for each input. A dimension without a number takes that of the input. `--no-data` needs none.
+- **Inputs** are `.npy` files in the file's own types and shapes (float16 as float32, uint16 as int32, uint32 as int64):
+  `--input x.npy`, or a folder with one `NAME.npy` for each input, or a picture, where the sidecar says how. A dimension without
+  a number takes that of the input. `--no-data` needs none.
 - **Outputs** are `output.npy`, `output_1.npy` and so on in the folder of `--out`.
 - A file that fixes its batch also takes an input of fewer pictures.
 - `--layers`, `--snap`, `--index`, `--batch`, `--mapping`, `--dump-layers` and `--trace` are of networks that the array runs alone,

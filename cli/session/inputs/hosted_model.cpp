@@ -145,4 +145,24 @@ HostedModel load_hosted(Context& context, const NetworkRequest& request, const H
   return import_model(request, options, *dyadic_of(config), shapes, wants_dyadic);
 }
 
+HostedNetwork host_share(const std::filesystem::path& file, const ArchConfig& config) {
+  const auto held = std::make_shared<const formats::HeldFile>(file);
+  try {
+    ArrayPart whole;
+    whole.graph = formats::import_onnx(held);
+    if (refusal_of(whole.graph, config).empty()) {
+      HostedNetwork alone;
+      alone.parts.push_back(std::move(whole));
+      return alone;
+    }
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnsupportedModel) throw;
+  }
+  formats::HostedOptions how;
+  how.fold_and_shape = golden::fold_and_shape;
+  how.levels_function = golden::levels_function;
+  how.refusal = [&](const Graph& graph) { return refusal_of(graph, config); };
+  return formats::import_hosted(held, how);
+}
+
 }  // namespace qsim::cli

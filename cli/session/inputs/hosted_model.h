@@ -53,4 +53,9 @@ void refuse_with_host(const NetworkRequest& request, const ArchConfig& config,
 HostedModel load_hosted(Context& context, const NetworkRequest& request, const HostOptions& options,
                         const ArchConfig& config, const std::map<std::string, Shape>& shapes);
 
+// What `run` would do of a quantized file on `config`: where the array runs it whole, a network of
+// one part and no nodes. `config` has requantizer: dyadic. Throws Error for what the host refuses
+// too.
+HostedNetwork host_share(const std::filesystem::path& file, const ArchConfig& config);
+
 }  // namespace qsim::cli

@@ -55,7 +55,17 @@ void require_count(const fs::path& first, std::int64_t pictures) {
                   std::to_string(kMaxImages));
 }
 
-// `wanted` numbers below `count`, in their order: the first of a seeded permutation.
+// `to` has as many numbers as the picture has bytes.
+template <typename Table, typename Number>
+void map_pixels(const formats::Image& image, const Table& table, std::span<Number> to) {
+  QSIM_CHECK(image.rgb.size() == to.size(), "a fitted picture");
+  for (std::size_t i = 0; i < to.size(); i += 3) {
+    for (std::size_t c = 0; c < 3; ++c) to[i + c] = table[c][image.rgb[i + c]];
+  }
+}
+
+}  // namespace
+
 std::vector<std::size_t> drawn(std::size_t count, std::size_t wanted, std::uint64_t seed) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -69,17 +79,6 @@ std::vector<std::size_t> drawn(std::size_t count, std::size_t wanted, std::uint6
   std::sort(order.begin(), order.end());
   return order;
 }
-
-// `to` has as many numbers as the picture has bytes.
-template <typename Table, typename Number>
-void map_pixels(const formats::Image& image, const Table& table, std::span<Number> to) {
-  QSIM_CHECK(image.rgb.size() == to.size(), "a fitted picture");
-  for (std::size_t i = 0; i < to.size(); i += 3) {
-    for (std::size_t c = 0; c < 3; ++c) to[i + c] = table[c][image.rgb[i + c]];
-  }
-}
-
-}  // namespace
 
 fs::path labels_path(const fs::path& npy) { return fs::path(npy).replace_extension(".labels.npy"); }
 

@@ -32,6 +32,9 @@ struct PictureForm {
 // Where the labels of pictures.npy are, whether or not they are there: pictures.labels.npy.
 std::filesystem::path labels_path(const std::filesystem::path& npy);
 
+// `wanted` numbers below `count`, in their order: the first of a seeded permutation.
+std::vector<std::size_t> drawn(std::size_t count, std::size_t wanted, std::uint64_t seed);
+
 PictureForm picture_form(const Model& model);
 // The same for a float network from a file, whose sidecar it reads. Throws Error for a malformed
 // sidecar.

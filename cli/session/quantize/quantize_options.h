@@ -19,6 +19,7 @@ struct QuantizeOptions : ConfigOption {
   std::uint64_t seed = 0;
   std::string mode = "static";
   std::string form = "qoperator";
+  bool form_given = false;
   std::string scales;  // a file; "": from the statistics
   std::string layers;  // a file of overrides; "": none
 
@@ -183,7 +184,10 @@ inline void declare_quantize(Declarations& declared, QuantizeOptions& options) {
   declare_quantize_files(declared, options);
   declare_quantize_activations(declared, options);
   declare_quantize_weights(declared, options);
-  declared.check([&] { check_quantize(options, declared); });
+  declared.check([&] {
+    options.form_given = declared.given("--form");
+    check_quantize(options, declared);
+  });
 }
 
 }  // namespace qsim::cli

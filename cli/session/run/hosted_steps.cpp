@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/host_tensors/host_layout.h"
+#include "cli/session/inputs/host_samples.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/terminal/context.h"
 #include "core/base/words.h"
@@ -17,6 +18,19 @@ namespace qsim::cli {
 
 namespace {
 
+// As the network's one input, if its sidecar says how.
+Tensor read_picture(const std::filesystem::path& model, const std::filesystem::path& path) {
+  const HostNetwork network =
+      formats::import_host_network(std::make_shared<const formats::HeldFile>(model), {}, {});
+  const auto picture = host_picture(network.values[network.inputs[0]], model);
+  if (!picture || !picture->form.sidecar || picture->shape[0] != 1) {
+    throw_bad_input(path.string() +
+                    ": is no .npy; expected one with the input as the file declares it, since the "
+                    "network does not say how a picture becomes it");
+  }
+  return picture_input(PictureSet({path}, picture->form, {}), *picture, 0);
+}
+
 HostInputs read_inputs(const NetworkRequest& request, const std::string& input,
                        const ArchConfig& config) {
   if (input.empty()) {
@@ -24,9 +38,10 @@ HostInputs read_inputs(const NetworkRequest& request, const std::string& input,
                 "the network needs an --input: a .npy, or a folder with NAME.npy for each of its "
                 "inputs");
   }
+  const std::filesystem::path model =
+      find_model(request.model.empty() ? config.model : request.model);
   const std::vector<std::string> names =
-      formats::input_names(std::make_shared<const formats::HeldFile>(
-          find_model(request.model.empty() ? config.model : request.model)));
+      formats::input_names(std::make_shared<const formats::HeldFile>(model));
   const std::filesystem::path path = find_input(input);
   HostInputs tensors;
   if (formats::is_folder(path)) {
@@ -39,12 +54,8 @@ HostInputs read_inputs(const NetworkRequest& request, const std::string& input,
     throw_bad_input(path.string() + ": one tensor; the network has the inputs " + joined(names) +
                     "; expected a folder with NAME.npy for each");
   }
-  if (path.extension() != ".npy") {
-    throw_bad_input(path.string() +
-                    ": is no .npy; expected one with the input as the file declares it, since the "
-                    "array runs only parts of the network");
-  }
-  tensors[names[0]] = formats::read_host_npy(path);
+  tensors[names[0]] =
+      path.extension() == ".npy" ? formats::read_host_npy(path) : read_picture(model, path);
   return tensors;
 }
 

@@ -1,7 +1,6 @@
 #include "formats/onnx/exporter/hybrid_exporter.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/base/error.h"
 #include "formats/onnx/exporter/hybrid_layer_writer.h"
@@ -78,18 +77,7 @@ class NetworkWriter {
 
 std::string onnx_bytes(const HybridNetwork& network) {
   QSIM_CHECK(network.graph.is_real(), "a hybrid network of integers");
-  const onnx::ModelProto model = NetworkWriter(network).write();
-  // A protobuf message has less than 2 GiB.
-  const std::size_t bytes = model.ByteSizeLong();
-  constexpr auto kMostBytes = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-  if (bytes > kMostBytes) {
-    throw_bad_input("network '" + network.graph.name + "': an ONNX file of " +
-                    std::to_string(bytes) + " bytes or more; expected at most " +
-                    std::to_string(kMostBytes) + ", which is what protobuf allows");
-  }
-  std::string result;
-  QSIM_CHECK(model.SerializeToString(&result), "a model that protobuf does not write");
-  return result;
+  return serialized(NetworkWriter(network).write());
 }
 
 }  // namespace qsim::formats

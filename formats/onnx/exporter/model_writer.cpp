@@ -1,6 +1,9 @@
 #include "formats/onnx/exporter/model_writer.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "core/base/error.h"
 
 namespace qsim::formats {
 namespace {
@@ -40,6 +43,25 @@ void add_opset(onnx::ModelProto& model, const char* domain, std::int64_t version
 }
 
 }  // namespace
+
+std::string serialized(const onnx::ModelProto& model) {
+  const std::size_t bytes = model.ByteSizeLong();
+  constexpr auto kMostBytes = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+  if (bytes > kMostBytes) {
+    throw_bad_input("network '" + model.graph().name() + "': an ONNX file of " +
+                    std::to_string(bytes) + " bytes or more; expected at most " +
+                    std::to_string(kMostBytes) + ", which is what protobuf allows");
+  }
+  std::string result;
+  QSIM_CHECK(model.SerializeToString(&result), "a model that protobuf does not write");
+  return result;
+}
+
+void set_tensor(onnx::TensorProto& proto, const Tensor& tensor) {
+  proto.set_data_type(onnx_dtype(tensor.dtype));
+  for (const std::int64_t dim : tensor.shape) proto.add_dims(dim);
+  proto.set_raw_data(tensor.bytes.data(), tensor.bytes.size());
+}
 
 void set_int(onnx::NodeProto& node, const char* name, std::int64_t value) {
   add_attribute(node, name, onnx::AttributeProto::INT).set_i(value);

@@ -25,6 +25,12 @@ std::string bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
+// The bytes of a file. Throws Error (exit code 3) beyond protobuf's 2 GiB.
+std::string serialized(const onnx::ModelProto& model);
+
+// Type, dimensions and bytes.
+void set_tensor(onnx::TensorProto& proto, const Tensor& tensor);
+
 void set_int(onnx::NodeProto& node, const char* name, std::int64_t value);
 void set_ints(onnx::NodeProto& node, const char* name, const Ints& values);
 void set_float(onnx::NodeProto& node, const char* name, float value);

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
+#include "formats/onnx/importer/host_importer.h"
 #include "formats/onnx/importer/node_reader.h"
 
 namespace qsim::formats {
@@ -97,15 +98,20 @@ void refuse_other_tools(const ModelGraph& model, const std::vector<ModelNode>& n
                     "; export the network with these");
 }
 
-// Nobody is sent to a command that refuses the file.
-std::string way_to_quantize(const std::string& file, const std::function<void()>& require_float) {
+// Nobody is sent to a command that refuses the file: `qsim quantize` takes it as a Graph or node by
+// node.
+std::string way_to_quantize(const ModelGraph& model, const std::function<void()>& require_float) {
   try {
     require_float();
   } catch (const Error& error) {
     if (error.code() != ExitCode::kUnsupportedModel) throw;
-    std::string reason = error.what();
-    if (reason.starts_with(file + ": ")) reason.erase(0, file.size() + 2);
-    return ", by ONNX Runtime's quantize_static; `qsim quantize` does not take it: " + reason;
+    try {
+      static_cast<void>(import_host_network(*model.file));
+    } catch (const Error& again) {
+      std::string reason = again.what();
+      if (reason.starts_with(model.source + ": ")) reason.erase(0, model.source.size() + 2);
+      return ", by ONNX Runtime's quantize_static; `qsim quantize` does not take it: " + reason;
+    }
   }
   return ": `qsim quantize MODEL --calibrate DIR -o out.onnx`";
 }
@@ -144,7 +150,7 @@ void require_quantized_form(const ModelGraph& model, const std::vector<ModelNode
   refuse_other_tools(model, nodes);
   throw_unsupported(model.source + ": a float model: none of its " + std::to_string(layers) +
                     " layers with weights is quantized; quantize it first" +
-                    way_to_quantize(model.source, require_float));
+                    way_to_quantize(model, require_float));
 }
 
 const ModelNode* first_hybrid(const ModelGraph& model, const std::vector<ModelNode>& nodes) {

@@ -414,6 +414,14 @@ HostNetwork import_host_network(const ModelFile& file, const HostImportOptions& 
   return HostReader(file, contents_of(file.proto.graph(), file.path().string()), options).read();
 }
 
+HostNetwork import_host_network(
+    const std::shared_ptr<const HeldFile>& held, const HostImportOptions& options,
+    const std::function<void(const std::filesystem::path&)>& on_external) {
+  HostNetwork network = import_host_network(*read_model_file(held, on_external), options);
+  held->require_unchanged();
+  return network;
+}
+
 HostNetwork import_host_network(const ModelFile& file, const ModelGraph& model,
                                 const HostImportOptions& options) {
   return HostReader(file, {model.nodes, model.constants}, options).read();

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +32,11 @@ struct HostImportOptions {
 // rank, or with a dimension that has no number anywhere, has no shape. Throws Error: exit code 3
 // for what is malformed, 4 for an opset or a type that is not supported.
 HostNetwork import_host_network(const ModelFile& file, const HostImportOptions& options = {});
+
+// The same, of a file that has not been read; `on_external` as in ImportOptions.
+HostNetwork import_host_network(
+    const std::shared_ptr<const HeldFile>& held, const HostImportOptions& options,
+    const std::function<void(const std::filesystem::path&)>& on_external);
 
 // The same of the nodes that `model`, of that file, has by now.
 HostNetwork import_host_network(const ModelFile& file, const ModelGraph& model,
