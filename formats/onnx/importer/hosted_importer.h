@@ -25,7 +25,7 @@ struct HostedOptions {
   bool as_onnxruntime = false;
   // Why the array cannot run a graph that has been imported; "" where it can.
   std::function<std::string(const Graph&)> refusal = [](const Graph&) { return std::string(); };
-  LevelsFunction levels_function;  // for tables of several nodes
+  LevelsFunction levels_function = {};  // for tables of several nodes; empty: none is made
   // Sets what is known of the network's values before a run (golden/host/host_executor.h).
   std::function<void(HostNetwork&)> fold_and_shape;
 };

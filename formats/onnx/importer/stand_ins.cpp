@@ -216,7 +216,7 @@ std::optional<StandIn> table_stand_in(const HostNetwork& network,
                                       const std::vector<HostNode>& fused_nodes,
                                       const LevelsUnit& unit, const LevelsFunction& function) {
   const std::optional<Ends> ends = ends_of(network, unit);
-  if (!ends) return std::nullopt;
+  if (!ends || !function) return std::nullopt;
   const HostNode& quantize = network.nodes[ends->quantize];
   const std::optional<float> scale = number_at(network, quantize, 1);
   const std::optional<float> zero_point = number_at(network, quantize, 2);
