@@ -33,6 +33,15 @@ Json config_json(const ArchConfig& config) {
       json[name] = value_text(config, field);
     }
   }
+  if (!config.host) return json;
+  Json& host = json["host"];
+  for (const HostConfigField& field : host_config_fields()) {
+    if (field.flag != nullptr) {
+      host[std::string(field.name)] = *config.host.*field.flag;
+    } else {
+      host[std::string(field.name)] = *config.host.*field.rate;
+    }
+  }
   return json;
 }
 
@@ -241,17 +250,24 @@ Json divergence_json(const Divergence& divergence) {
 Json host_json(const HostReport& host) {
   Json nodes = Json::array();
   for (const HostNodeReport& node : host.nodes) {
-    nodes.push_back({{"name", node.name},
-                     {"operation", node.operation},
-                     {"operations", node.operations},
-                     {"bytes", node.bytes},
-                     {"reason", node.reason}});
+    Json json = {{"name", node.name},
+                 {"operation", node.operation},
+                 {"operations", node.operations},
+                 {"bytes", node.bytes},
+                 {"reason", node.reason}};
+    if (host.estimate) json["cycles_estimated"] = node.cycles_estimated;
+    nodes.push_back(std::move(json));
   }
-  return {{"as", host.as},
-          {"parts", host.parts},
-          {"crossing_bytes", host.crossing_bytes},
-          {"seconds", host.seconds},
-          {"nodes", std::move(nodes)}};
+  Json json = {{"as", host.as},
+               {"parts", host.parts},
+               {"crossing_bytes", host.crossing_bytes},
+               {"seconds", host.seconds}};
+  if (host.estimate) {
+    json["cycles_estimated"] = host.estimate->host_cycles;
+    json["total_cycles_estimated"] = host.estimate->total_cycles;
+  }
+  json["nodes"] = std::move(nodes);
+  return json;
 }
 
 Json verify_summary_json(const VerifySummary& verify) {

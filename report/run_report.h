@@ -137,6 +137,13 @@ struct HostNodeReport {
   std::string reason;  // why the array does not run it
   std::int64_t operations = 0;
   std::int64_t bytes = 0;
+  std::int64_t cycles_estimated = 0;  // 0 without an estimate
+};
+// By the rates of the configuration's host, not measured.
+struct HostEstimate {
+  std::int64_t host_cycles = 0;   // of all nodes
+  std::int64_t total_cycles = 0;  // of host and array
+  bool overlap = false;           // both run at the same time where they can
 };
 struct HostReport {
   std::string as;                   // "integer" or "onnxruntime"
@@ -144,6 +151,7 @@ struct HostReport {
   std::int64_t crossing_bytes = 0;  // of levels, from the host to the array and back
   std::vector<HostNodeReport> nodes;
   double seconds = 0;  // that golden's host took
+  std::optional<HostEstimate> estimate = std::nullopt;
 };
 
 struct RunReport {

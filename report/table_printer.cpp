@@ -241,7 +241,7 @@ void print_host(const RunReport& report, std::ostream& out) {
   if (!report.host) return;
   const HostReport& host = *report.host;
   struct Row {
-    std::int64_t nodes = 0, operations = 0, bytes = 0;
+    std::int64_t nodes = 0, operations = 0, bytes = 0, cycles = 0;
     std::string reason;
   };
   std::map<std::string, Row> rows;
@@ -251,6 +251,7 @@ void print_host(const RunReport& report, std::ostream& out) {
       if (row->nodes++ == 0) row->reason = node.reason;
       row->operations += node.operations;
       row->bytes += node.bytes;
+      row->cycles += node.cycles_estimated;
     }
   }
   total.reason.clear();
@@ -260,15 +261,26 @@ void print_host(const RunReport& report, std::ostream& out) {
                    {"bytes", true},
                    {"why, of the first"}},
                   {}};
+  if (host.estimate) table.columns.insert(table.columns.end() - 1, {"est. cycles", true});
   const auto add = [&](const std::string& name, const Row& row) {
-    table.rows.push_back({name, with_thousands(row.nodes), with_thousands(row.operations),
-                          with_thousands(row.bytes), row.reason});
+    std::vector<std::string> cells = {name, with_thousands(row.nodes),
+                                      with_thousands(row.operations), with_thousands(row.bytes)};
+    if (host.estimate) cells.push_back(with_thousands(row.cycles));
+    cells.push_back(row.reason);
+    table.rows.push_back(std::move(cells));
   };
   for (const auto& [name, row] : rows) add(name, row);
   add("total", total);
   out << layout(table) << "the array runs " << with_thousands(host.parts)
       << (host.parts == 1 ? " part" : " parts") << "; " << with_thousands(host.crossing_bytes)
       << " bytes cross between it and the host; cycles are the array's alone\n";
+  if (!host.estimate) return;
+  const HostEstimate& estimate = *host.estimate;
+  const double seconds = static_cast<double>(estimate.total_cycles) /
+                         (1e6 * static_cast<double>(report.config.clock_mhz));
+  out << "estimate: host and array take " << with_thousands(estimate.total_cycles) << " cycles, "
+      << seconds_text(seconds) << ", "
+      << (estimate.overlap ? "at the same time where they can" : "one after the other") << '\n';
 }
 
 void print_verify_line(const RunReport& report, std::ostream& out) {

@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/mapping_request.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/snapped_model.h"
@@ -26,6 +27,7 @@ struct ProgramOptions : ConfigOption, NetworkOptions, MappingOptions {
 
 void declare_compile(Declarations& declared, ProgramOptions& options) {
   declare_config(declared, options);
+  declare_set(declared, options);
   declare_network(declared, options);
   declare_mapping(declared, options);
   declare_dram_plan(declared, options);
@@ -106,13 +108,9 @@ ExitCode compile_topology(Context& context, const ProgramOptions& options,
   return ExitCode::kOk;
 }
 
-ExitCode compile_command(Context& context, const ProgramOptions& options) {
+ExitCode compile_network(Context& context, const ProgramOptions& options,
+                         const ArchConfig& config) {
   const NetworkRequest request = network_of(options);
-  const ArchConfig config = load_config(context, options);
-  const std::optional<TopologySource> topology = find_topology(request, config);
-  if (topology && topology->topology.layers.size() > 1) {
-    return compile_topology(context, options, *topology, config);
-  }
   Model model = load_model(request, config);
   snap_model(context, model, options, config);
   const compiler::CompileOptions asked =
@@ -135,6 +133,17 @@ ExitCode compile_command(Context& context, const ProgramOptions& options) {
   sheet.add("live_dram_bytes", dram.live_bytes);
   context.print(sheet);
   return ExitCode::kOk;
+}
+
+ExitCode compile_command(Context& context, const ProgramOptions& options) {
+  const NetworkRequest request = network_of(options);
+  const ArchConfig config = load_config(context, options);
+  const std::optional<TopologySource> topology = find_topology(request, config);
+  if (topology && topology->topology.layers.size() > 1) {
+    return compile_topology(context, options, *topology, config);
+  }
+  return run_alone(request, config, "compile",
+                   [&] { return compile_network(context, options, config); });
 }
 
 constexpr const char* kCompileText = R"(

@@ -20,8 +20,8 @@ ExitCode eval_command(Context& context, const EvalOptions& options) {
   make_output_folder(context, options.out);
   const ArchConfig config = load_config(context, options);
   std::vector<EvalNetwork> networks = load_eval_networks(context, options, config);
-  const EvalReport report = make_eval_report(options, context.argv(), networks,
-                                             run_engines(context, options, config, networks));
+  const EvalReport report =
+      make_eval_report(options, context.argv(), networks, run_engines(context, options, networks));
   const std::string json = eval_json(report);
   write_folder(context, options.out, report, json);
   context.print_json(json);

@@ -4,6 +4,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/session/engines/engines.h"
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/named_layer.h"
 #include "cli/session/inputs/snapped_model.h"
@@ -24,6 +25,7 @@ struct ExplainOptions : ConfigOption, NetworkOptions, MappingOptions {
 
 void declare_explain(Declarations& declared, ExplainOptions& options) {
   declare_config(declared, options);
+  declare_set(declared, options);
   declare_network(declared, options);
   declare_mapping(declared, options);
   declare_energy(declared, options);
@@ -142,13 +144,9 @@ Now run_now(Engine& engine, Model& model, const ArchConfig& config, const std::s
   return now;
 }
 
-ExitCode explain_command(Context& context, const ExplainOptions& options) {
-  const NetworkRequest network{options, options,       Tensors::kShapes,
-                               "",      options.layer, "name one with --layer"};
+ExitCode explain_model(Context& context, const ExplainOptions& options,
+                       const NetworkRequest& network, const ArchConfig& config, Model model) {
   const TimeRequest request{context, network, options};
-  const ArchConfig config = load_config(context, options);
-  Model model = load_model(network, config);
-  snap_model(context, model, options, config);
   const std::unique_ptr<Engine> engine = make_engine(kRecurrenceEngine);
   const auto [subject, timing, total_cycles] =
       run_now(*engine, model, config, options.layer, request);
@@ -171,6 +169,38 @@ ExitCode explain_command(Context& context, const ExplainOptions& options) {
                   changes_table(changes, subject, timing.cycles), refusals_table(all)};
   context.print(sheet);
   return ExitCode::kOk;
+}
+
+// Of a network with a host, the part that has the layer of --layer.
+ExitCode explain_part(Context& context, const ExplainOptions& options,
+                      const NetworkRequest& network, const ArchConfig& config) {
+  HostedModel hosted = load_hosted(context, network, {}, config, {});
+  for (ArrayPart& part : hosted.hosted.parts) {
+    if (std::ranges::count(part.graph.layers, options.layer, &Layer::name) == 0) continue;
+    Model model;
+    model.name = hosted.name;
+    model.graph = std::move(part.graph);
+    return explain_model(context, options, network, hosted.config, std::move(model));
+  }
+  const std::string what = options.layer.empty()
+                               ? "a host runs a part of the network"
+                               : "no part of the array has '" + echoed(options.layer) + "'";
+  throw_bad_input(model_path(network, config).string() + ": " + what +
+                  "; name a layer of the array with --layer; `qsim run --no-data` prints them");
+}
+
+ExitCode explain_command(Context& context, const ExplainOptions& options) {
+  const NetworkRequest network{options, options,       Tensors::kShapes,
+                               "",      options.layer, "name one with --layer"};
+  const ArchConfig config = load_config(context, options);
+  try {
+    Model model = load_model(network, config);
+    snap_model(context, model, options, config);
+    return explain_model(context, options, network, config, std::move(model));
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnsupportedModel || !wants_host(network, config)) throw;
+  }
+  return explain_part(context, options, network, config);
 }
 
 constexpr const char* kExplainText = R"(

@@ -5,6 +5,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/session/engines/golden_backend.h"
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/mapping_request.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/run/network.h"
@@ -26,6 +27,7 @@ struct VectorOptions : ConfigOption, NetworkOptions, InputOptions, MappingOption
 
 void declare_export_vectors(Declarations& declared, VectorOptions& options) {
   declare_config(declared, options);
+  declare_set(declared, options);
   declare_network(declared, options);
   declare_input(declared, options);
   declare_mapping(declared, options);
@@ -90,11 +92,8 @@ report::Sheet summary(const VectorOptions& options, const Program& program,
   return sheet;
 }
 
-ExitCode export_vectors_command(Context& context, const VectorOptions& options) {
-  context.make_folder(options.out);
-  require_only_vectors(options.out);
+ExitCode export_network(Context& context, const VectorOptions& options, const ArchConfig& config) {
   GoldenSelection golden("", "auto", context.notes());
-  const ArchConfig config = load_config(context, options);
   const Network network = import_network(
       context, {network_of(options), options, options, need_of_export_vectors(), false, true},
       config, golden);
@@ -112,6 +111,14 @@ ExitCode export_vectors_command(Context& context, const VectorOptions& options) 
   write_files(context, options.out, network, program, vectors);
   context.print(summary(options, program, vectors));
   return ExitCode::kOk;
+}
+
+ExitCode export_vectors_command(Context& context, const VectorOptions& options) {
+  context.make_folder(options.out);
+  require_only_vectors(options.out);
+  const ArchConfig config = load_config(context, options);
+  return run_alone(network_of(options), config, "export-vectors",
+                   [&] { return export_network(context, options, config); });
 }
 
 constexpr const char* kVectorsText = R"(

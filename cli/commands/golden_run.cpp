@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/golden_run_hosted.h"
 #include "cli/commands/golden_run_hybrid.h"
 #include "cli/host_tensors/classes.h"
 #include "cli/host_tensors/host_tail.h"
@@ -27,6 +28,8 @@ constexpr std::int64_t kCifarClasses = 10;
 void declare_golden_run(Declarations& declared, GoldenRunOptions& options) {
   declare_config(declared, options);
   declare_golden(declared, options);
+  declare_set(declared, options);
+  declare_host(declared, options);
   declared
       .text("--input", options.input,
             "a CIFAR-10 binary batch (.bin), a .npy of one or more pictures in the model's own "
@@ -154,11 +157,9 @@ report::Sheet sheet_of(const Model& model, const std::string& rounding, const Pi
   return sheet;
 }
 
-ExitCode golden_run_command(Context& context, const GoldenRunOptions& options) {
-  make_output_folder(context, options.out);
+ExitCode run_graph(Context& context, const GoldenRunOptions& options, const ArchConfig& config) {
   if (const auto hybrid = hybrid_file(options)) return golden_run_hybrid(context, options, hybrid);
   GoldenSelection golden("--backend", options.backend, context.notes());
-  const ArchConfig config = load_config(options);
   const NetworkRequest request{options, options};
   Model model = load_model_for_series(request, options, config);
   const PictureSeries series(request, options, config, model);
@@ -175,6 +176,21 @@ ExitCode golden_run_command(Context& context, const GoldenRunOptions& options) {
   return ExitCode::kOk;
 }
 
+ExitCode golden_run_command(Context& context, const GoldenRunOptions& options) {
+  make_output_folder(context, options.out);
+  const ArchConfig config = load_config(options);
+  const NetworkRequest request{options, options};
+  const bool may = !model_name(request, config).empty() &&
+                   may_have_host(model_kind(model_path(request, config)), options);
+  if (may && options.as == kAsOnnxRuntime) return golden_run_hosted(context, options, config);
+  try {
+    return run_graph(context, options, config);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnsupportedModel || !may) throw;
+  }
+  return golden_run_hosted(context, options, config);
+}
+
 constexpr const char* kGoldenRunText = R"(
 It computes with the accelerator's exact arithmetic. `seconds` and `pictures_per_second` count the network, and on a GPU
 the copies to it and back, without reading and preparing pictures. The best class is the first with the largest value.
@@ -182,6 +198,7 @@ the copies to it and back, without reading and preparing pictures. The best clas
 | key | meaning |
 |---|---|
 | `model`, `input`, `backend`, `pictures`, `batch`, `seconds`, `pictures_per_second` | `input` is a file, `workload` or `layer trace` |
+| `as`, `parts`, `host_nodes` | of a network with a [host](host.md) |
 | `top1_correct`, `top1` | of pictures with labels and a network of ten classes |
 | `classes[]` | up to 20 pictures: `picture`, `class`, `name`, `probability`, or `value` where the output has no scale |
 )";

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/picture_series.h"
 #include "cli/terminal/context.h"
 #include "cli/terminal/shared_options.h"
@@ -12,7 +13,7 @@
 
 namespace qsim::cli {
 
-struct GoldenRunOptions : ConfigOption, GoldenOptions, SeriesChoice {
+struct GoldenRunOptions : ConfigOption, GoldenOptions, HostOptions, SeriesChoice {
   std::string out;  // a folder; "" for none
 };
 

@@ -36,6 +36,7 @@ struct InspectOptions : ConfigOption, ScaleOptions, HostOptions {
 
 void declare_inspect(Declarations& declared, InspectOptions& options) {
   declare_config(declared, options);
+  declare_set(declared, options);
   declared
       .text("file", options.file,
             "program text (.qprog), ONNX model, workload, trace, config, or a shipped name")
@@ -70,6 +71,15 @@ Sheet config_sheet(const ArchConfig& config) {
       sheet.add(name, config.*field.number);
     } else {
       sheet.add(name, value_text(config, field));
+    }
+  }
+  if (!config.host) return sheet;
+  for (const HostConfigField& field : host_config_fields()) {
+    const std::string name = "host." + std::string(field.name);
+    if (field.rate != nullptr) {
+      sheet.add(name, *config.host.*field.rate);
+    } else {
+      sheet.add(name, *config.host.*field.flag);
     }
   }
   return sheet;

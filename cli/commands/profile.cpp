@@ -55,15 +55,15 @@ std::vector<NamedConfig> load_configs(Context& context, const ProfileOptions& op
                                       Profile& profile) {
   std::vector<ArchConfig> configs;
   for (const std::string& name : options.configs) {
-    configs.push_back(load_config(context, ConfigOption{name, true}));
+    configs.push_back(load_config(context, ConfigOption{name, true, {}}));
     require_shifts_for_snap(options, configs.back());
     profile.configs.emplace_back(name, file_hash(find_config(name)));
   }
   return named_configs(configs, options.configs);
 }
 
-std::vector<ModelShapes> load_models(const ProfileOptions& options, const ArchConfig& config,
-                                     Profile& profile) {
+std::vector<ModelShapes> load_models(Context& context, const ProfileOptions& options,
+                                     const ArchConfig& config, Profile& profile) {
   std::vector<ModelShapes> models;
   const bool is_given = !options.models.empty();
   const std::vector<std::string> names =
@@ -72,6 +72,11 @@ std::vector<ModelShapes> load_models(const ProfileOptions& options, const ArchCo
   for (const std::string& name : names) {
     models.push_back(load_shapes(network_of(options, name), kind, config));
     profile.models.emplace_back(name, models.back().hash);
+    const ModelShapes& model = models.back();
+    if (model.host_nodes == 0) continue;
+    context.note(name + ": cycles are of the " + std::to_string(model.parts.size()) +
+                 " parts of the array; a host runs the other " + std::to_string(model.host_nodes) +
+                 " nodes");
   }
   return models;
 }
@@ -112,7 +117,8 @@ ExitCode profile_command(Context& context, const ProfileOptions& options) {
   const std::vector<std::string> dataflows = asked_dataflows(options.dataflows);
   const Conditions conditions = load_conditions(options.fail_if, !options.energy.empty());
   const std::vector<NamedConfig> configs = load_configs(context, options, profile);
-  const std::vector<ModelShapes> models = load_models(options, configs.front().arch, profile);
+  const std::vector<ModelShapes> models =
+      load_models(context, options, configs.front().arch, profile);
   const std::vector<ProfilePoint> points =
       profile_points(models.size(), configs, fields, dataflows);
   PointRuns runs = run_points(context, options, models, points);

@@ -6,18 +6,20 @@
 #include "cli/session/engines/engines.h"
 #include "cli/session/engines/golden_backend.h"
 #include "cli/session/engines/memory_need.h"
+#include "cli/session/inputs/hosted_steps.h"
 #include "cli/session/inputs/input_source.h"
 #include "cli/session/inputs/mapping_request.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/run/graph_cut.h"
-#include "cli/session/run/hosted_steps.h"
+#include "cli/session/run/host_time.h"
 #include "cli/session/run/topology_run.h"
 #include "cli/session/verification/random_layers.h"
 #include "cli/session/verification/verification.h"
 #include "cli/terminal/usage_error.h"
 #include "compiler/compile.h"
 #include "core/base/limits.h"
+#include "report/run_report.h"
 #include "report/text_table.h"
 
 namespace qsim::cli {
@@ -77,6 +79,9 @@ void check_verify(const VerifyOptions& options, const Declarations& declared) {
   if (options.all_configs && options.config_given) {
     usage_error("--all-configs takes every shipped configuration; leave out --config");
   }
+  if (options.all_configs && !options.set.empty()) {
+    usage_error("--all-configs takes configurations as they are; leave out --set");
+  }
 }
 
 std::string golden_error(const std::string& text) {
@@ -87,6 +92,7 @@ std::string golden_error(const std::string& text) {
 
 void declare_verify(Declarations& declared, VerifyOptions& options) {
   declare_config(declared, options);
+  declare_set(declared, options);
   declared.check([&] { check_verify(options, declared); });
   declare_network(declared, options);
   declare_host(declared, options);
@@ -335,12 +341,22 @@ Sheet verify_model(Context& context, const VerifyOptions& options, Verification&
   return sheet;
 }
 
+// For the estimate of the time of host and array.
+std::int64_t recurrence_cycles(Engine& engine, const Program& program, const Tensor& input) {
+  report::RunReport report;
+  report.engine = kRecurrenceEngine;
+  report::add_layers(report, program, engine.run(program, input, {.move_data = false}));
+  return static_cast<std::int64_t>(report.total.timing->cycles);
+}
+
 // The parts that the array runs of a network with a host; golden gives what each part makes of the
 // input, so that all engines see the same.
 Sheet verify_hosted(Context& context, const VerifyOptions& options, Verification& verification,
                     GoldenSelection& golden, const ArchConfig& given) {
   const NetworkRequest request = network_of(options);
-  HostInputs inputs = read_host_inputs(context, request, options, options.input, given);
+  HostInputs inputs = read_host_inputs(request, options.input, given, [&] {
+    static_cast<void>(load_hosted(context, request, options, given, {}));
+  });
   const HostedModel model = load_hosted(context, request, options, given, shapes_of(inputs));
   refuse_with_host(request, given,
                    {{!options.layers.empty(), "--layers"},
@@ -354,6 +370,8 @@ Sheet verify_hosted(Context& context, const VerifyOptions& options, Verification
     prepare_engine(name, config, settings_of(context));
   }
   const auto parts = std::ssize(model.hosted.parts);
+  const std::unique_ptr<Engine> recurrence = config.host ? make_engine(kRecurrenceEngine) : nullptr;
+  std::vector<std::int64_t> part_cycles;
   HostedSteps steps(model, std::move(inputs));
   steps.run([&](std::size_t index, const Tensor& input) {
     const Graph& graph = model.hosted.parts[index].graph;
@@ -365,6 +383,7 @@ Sheet verify_hosted(Context& context, const VerifyOptions& options, Verification
     const std::string what = "part " + std::to_string(index);
     std::vector<Tensor> expected = verification.run_golden(what, graph, input, backends);
     verification.check(what, program, input, expected, {});
+    if (recurrence) part_cycles.push_back(recurrence_cycles(*recurrence, program, input));
     context.progress(so_far(std::int64_t(index) + 1, parts, "parts", verification));
     return std::optional(std::move(expected.back()));
   });
@@ -375,6 +394,12 @@ Sheet verify_hosted(Context& context, const VerifyOptions& options, Verification
   sheet.add("as", options.as);
   sheet.add("parts", parts);
   sheet.add("host_nodes", std::ssize(model.hosted.host_steps));
+  if (config.host) {
+    const report::HostEstimate estimate =
+        estimate_time(model.hosted, *config.host, part_cycles).estimate;
+    sheet.add("host_cycles_estimated", estimate.host_cycles);
+    sheet.add("total_cycles_estimated", estimate.total_cycles);
+  }
   add_result(sheet, verification);
   return sheet;
 }
@@ -448,6 +473,7 @@ is hardware of its own.
 | `engines[]` | `engine`, `programs`, `values`, `mismatches`; also rows `golden against the trace` and `golden cuda against cpu` |
 | `timed_commands`, `time_mismatches`, `first_time_divergence` | with two engines that have time |
 | `cycles[]` | `engines` (`"rtl against systemc"`), `commands`, `mismatches` |
+| `as`, `parts`, `host_nodes`, `host_cycles_estimated`, `total_cycles_estimated` | of a network [with a host](host.md) |
 | `layers[]` | of a model: `layer`, `values`, and mismatches by engine; besides it `images` |
 | `random_layers`, `first_seed`, `configs` | with `--seeds` |
 | `histogram[]` | what they were: `feature`, `value`, `layers`, `share` |

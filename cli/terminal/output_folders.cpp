@@ -42,7 +42,11 @@ bool is_eval_file(const std::string& name) {
          name == kKeptPredictionsFile;
 }
 
-bool is_golden_file(const std::string& name) { return name == "output.npy"; }
+bool is_golden_file(const std::string& name) { return is_output_file(name); }
+
+std::string host_output_name(std::size_t index) {
+  return index == 0 ? "output.npy" : "output_" + std::to_string(index) + ".npy";
+}
 
 bool is_vector_file(const std::string& name) {
   constexpr std::array kSingle = {kVectorFile, "config.yaml", "program.qprog", "vectors.svh"};

@@ -41,6 +41,15 @@ void declare_config(Declarations& declared, ConfigOption& options) {
   declared.check([&] { options.config_given = declared.given("--config"); });
 }
 
+void declare_set(Declarations& declared, ConfigOption& options) {
+  declared.begin_group(kNetworkGroup);
+  declared
+      .repeated("--set", options.set,
+                "give a field of the config another value: array_rows=8, host.overlap=true")
+      .called("FIELD=VALUE");
+  declared.end_group();
+}
+
 void declare_scales(Declarations& declared, ScaleOptions& options) {
   declared.begin_group(kNetworkGroup);
   declare_rounding(declared, options.rounding, kRoundings);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/terminal/declarations.h"
 
@@ -22,9 +23,12 @@ inline constexpr const char* kGoldenGroup = "The network of golden";
 struct ConfigOption {
   std::string config = kDefaultConfig;
   bool config_given = false;
+  std::vector<std::string> set = {};  // --set, of commands that work with the configuration
 };
 // The options of every command. Each begins with them.
 void declare_config(Declarations& declared, ConfigOption& options);
+// --set, for a command that works with the configuration.
+void declare_set(Declarations& declared, ConfigOption& options);
 
 // What a command that reads an ONNX model takes: the rounding of its layers ("": as ONNX Runtime),
 // and whether its scales are rounded to powers of two.

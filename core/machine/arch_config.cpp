@@ -115,6 +115,7 @@ void validate(const ArchConfig& config) {
   for (const ArchConfigField& field : kFields) {
     if (field.number != nullptr) check_range(config, field);
   }
+  if (config.host) validate(*config.host);
   const Memory act{"activation scratchpad", "act_scratchpad_kib", config.act_scratchpad_kib};
   const Memory weight{"weight scratchpad", "weight_scratchpad_kib", config.weight_scratchpad_kib};
   const Memory acc{"accumulator", "accumulator_kib", config.accumulator_kib};

@@ -5,9 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "core/machine/host_config.h"
 
 namespace qsim {
 
@@ -37,6 +40,8 @@ struct ArchConfig {
   std::int64_t clock_mhz = 1000;
   std::string model = "vgg8-cifar10";   // what `qsim run` simulates when no --model is given
   std::string input = "chelsea-32x32";  // and on which picture
+  // Not in the table, since no program depends on it.
+  std::optional<HostConfig> host = std::nullopt;
 
   // Derived sizes. A word is what one port access moves; slots and halves are equal parts.
   std::int64_t block_channels() const { return array_rows > array_cols ? array_rows : array_cols; }

@@ -10,6 +10,8 @@
 namespace qsim::formats {
 namespace {
 
+constexpr std::string_view kHostKey = "host";
+
 std::int64_t number_field(const YamlNode& node, const ArchConfigField& field) {
   const std::int64_t value =
       node.integer(field.min, field.max, field.power_of_two ? "a power of two" : "");
@@ -21,6 +23,26 @@ std::int64_t number_field(const YamlNode& node, const ArchConfigField& field) {
   return value;
 }
 
+HostConfig host_config(const YamlNode& node) {
+  std::vector<std::string_view> names;
+  for (const HostConfigField& field : host_config_fields()) names.push_back(field.name);
+  node.require_keys(names);
+  HostConfig host;
+  for (const HostConfigField& field : host_config_fields()) {
+    if (field.flag != nullptr) {
+      host.*field.flag = boolean_or(node, field.name, false);
+      continue;
+    }
+    const YamlNode& given = node.at(field.name);
+    const double rate = given.number();
+    if (!(rate >= kLeastHostRate && rate <= kMostHostRate)) {
+      given.fail("found " + given.text() + "; expected a number from 0.001 to 1000000");
+    }
+    host.*field.rate = rate;
+  }
+  return host;
+}
+
 }  // namespace
 
 ArchConfig load_arch_config(const std::filesystem::path& path) {
@@ -28,6 +50,7 @@ ArchConfig load_arch_config(const std::filesystem::path& path) {
   const YamlNode root = load_yaml(path);
   std::vector<std::string_view> names;
   for (const ArchConfigField& field : arch_config_fields()) names.push_back(field.name);
+  names.push_back(kHostKey);
   root.require_keys(names);
   ArchConfig config;
   config.name = path.stem().string();
@@ -46,6 +69,7 @@ ArchConfig load_arch_config(const std::filesystem::path& path) {
       }
     }
   }
+  if (const YamlNode* node = root.find(kHostKey)) config.host = host_config(*node);
   // The root reports limits between fields, which no single line breaks.
   try {
     validate(config);
@@ -64,7 +88,13 @@ std::string arch_config_yaml(const ArchConfig& config) {
     text += field.text != nullptr ? yaml_quoted(value) : value;
     text += "\n";
   }
-  return text;
+  if (!config.host) return text;
+  std::string host;
+  for (const HostConfigField& field : host_config_fields()) {
+    host += (host.empty() ? "" : ", ") + std::string(field.name) + ": " +
+            value_text(*config.host, field);
+  }
+  return text + std::string(kHostKey) + ": {" + host + "}\n";
 }
 
 }  // namespace qsim::formats

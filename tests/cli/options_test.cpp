@@ -121,6 +121,28 @@ TEST_F(EveryOption, WithAWrongValueIsRefused) {
   expect_refused("compile", "--out none/there.qprog");
 }
 
+TEST_F(EveryOption, OfAHostAndSetIsTakenAndRefused) {
+  const std::string model = " --model n.yaml --set array_rows=8";
+  for (const char* command :
+       {"run --no-data", "verify", "compile", "explain", "golden run", "export-vectors --out x"}) {
+    expect_taken(command + model);
+    expect_refused(command + model, "--set array_rows=9");
+  }
+  expect_taken("inspect n.yaml --set array_rows=8");
+  expect_refused("inspect n.yaml", "--set array_row=8");
+  expect_error(folder_, "verify --seeds 1 --all-configs --set array_rows=8", 2,
+               "--all-configs takes configurations as they are; leave out --set");
+  const std::string eval = "eval --data b.bin --pictures 1 --model resnet14-cifar10";
+  expect_taken(eval + " --set act_slots=4 --strict --as integer");
+  expect_taken(eval + " --no-host");
+  expect_refused(eval, "--set act_slots=3");
+  expect_refused(eval, "--as float");
+  const std::string golden = "golden run --input b.bin --images 1";
+  expect_taken(golden + " --strict --as integer");
+  expect_taken(golden + " --no-host");
+  expect_refused(golden, "--as float");
+}
+
 TEST_F(EveryOption, ThatExcludesAnotherSaysSo) {
   expect_error(folder_, "verify --seeds 2 --all-configs --config pe4x4", 2,
                "--all-configs takes every shipped configuration; leave out --config");

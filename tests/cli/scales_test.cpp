@@ -141,8 +141,8 @@ TEST(Snap, IsRecommendedWhereItHelps) {
     const std::string line = outcome.err.substr(0, outcome.err.find('\n'));
     return line.substr(line.find("; take "));
   };
-  EXPECT_EQ(recommended("run --no-data --model resnet18"), shipped) << "a workload";
-  EXPECT_EQ(recommended("run --no-data --model resnet18 --config tpu128x128"), copy);
+  EXPECT_EQ(recommended("run --no-data --strict --model resnet18"), shipped) << "a workload";
+  EXPECT_EQ(recommended("run --no-data --strict --model resnet18 --config tpu128x128"), copy);
   EXPECT_EQ(recommended("run --no-data --strict --no-host --model resnet14-cifar10"), shipped)
       << "it adds";
   EXPECT_EQ(recommended("explain --model resnet14-cifar10 --config pe8x8"), copy);

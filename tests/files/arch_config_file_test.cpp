@@ -55,6 +55,7 @@ TEST(ArchConfigFile, EveryFieldRoundTrips) {
   config.requantizer = RequantizerKind::kDyadic;
   config.model = "m";
   config.input = "i";
+  config.host = HostConfig{0.125, 1000000, true};
   EXPECT_EQ(load_arch_config(folder.file("x.yaml", arch_config_yaml(config))), config);
 }
 
@@ -79,6 +80,12 @@ TEST(ArchConfigFile, MistakesSayWhereAndWhatIsAllowed) {
   expect_contains(message("array_rows: 8\nrequantizer: dyadik\n"),
                   "c.yaml:2:14: requantizer: found 'dyadik'; did you mean 'dyadic'? Allowed: ");
   expect_contains(message("model: ''\n"), "c.yaml:1:8: model: the text is empty");
+  const auto host = [&](const std::string& fields) { return message("host: {" + fields + "}\n"); };
+  expect_contains(host("ops_per_cycle: 1"), "bytes_per_cycle");
+  expect_contains(host("ops_per_cycle: 1, bytes_per_cycle: 0"),
+                  "found 0; expected a number from 0.001 to 1000000");
+  expect_contains(host("ops_per_cycle: 1, bytes_per_cycle: 1, overlap: 1"), "true or false");
+  expect_contains(host("ops_per_cycles: 1"), "did you mean 'ops_per_cycle'?");
   // A limit between two fields.
   expect_contains(message("weight_scratchpad_kib: 1\narray_cols: 64\n"), "c.yaml:1:1: ");
   expect_contains(message("weight_scratchpad_kib: 1\narray_cols: 64\n"), "weight scratchpad");

@@ -39,6 +39,13 @@ them from unit to unit. A configuration whose parts hold less than a word (for w
 |---|---|---|
 )";
 
+constexpr std::string_view kHostIntroduction = R"(
+`host: {ops_per_cycle: 0.5, bytes_per_cycle: 4}` [estimates](host.md#an-estimate-of-the-hosts-time):
+
+| `host` | allowed | meaning |
+|---|---|---|
+)";
+
 void append_field(std::ostringstream& out, const ArchConfigField& field) {
   const ArchConfig defaults;
   out << "| `" << field.name << "` | ";
@@ -53,6 +60,15 @@ void append_field(std::ostringstream& out, const ArchConfigField& field) {
     out << (field.power_of_two ? "a power of two, " : "") << field.min << " to " << field.max;
   }
   out << " | " << field.unit << " | " << field.description << " |\n";
+}
+
+void append_host(std::ostringstream& out) {
+  out << kHostIntroduction;
+  for (const HostConfigField& field : host_config_fields()) {
+    out << "| `" << field.name << "` | "
+        << (field.rate != nullptr ? "0.001 to 1000000" : "false, true") << " | "
+        << field.description << " |\n";
+  }
 }
 
 void append_derived(std::ostringstream& out) {
@@ -96,6 +112,7 @@ std::string config_page() {
   std::ostringstream out;
   out << kConfigIntroduction;
   for (const ArchConfigField& field : arch_config_fields()) append_field(out, field);
+  append_host(out);
   out << kDerivedIntroduction;
   append_derived(out);
   out << kWhyPowers;

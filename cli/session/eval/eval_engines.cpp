@@ -5,6 +5,7 @@
 #include "cli/session/engines/engines.h"
 #include "cli/session/engines/memory_need.h"
 #include "cli/session/eval/golden_engine.h"
+#include "cli/session/eval/hosted_engine.h"
 #include "cli/session/eval/program_engine.h"
 #include "cli/session/eval/real_engine.h"
 #include "cli/session/inputs/remedies.h"
@@ -50,14 +51,17 @@ std::int64_t thread_bytes(const EvalNetwork& network, std::int64_t threads) {
 
 }  // namespace
 
-EvalEngines::EvalEngines(Context& context, const EvalOptions& options, const ArchConfig& config,
-                         golden::ThreadTeam& team)
-    : context_(context), options_(options), config_(config), team_(team) {}
+EvalEngines::EvalEngines(Context& context, const EvalOptions& options, golden::ThreadTeam& team)
+    : context_(context), options_(options), team_(team) {}
 
 EvalEngines::~EvalEngines() = default;
 
 void EvalEngines::require_room(EvalNetwork& network) const {
   std::int64_t more = prediction_bytes(network);
+  if (network.hosted) {
+    more = checked_add(more, checked_mul(team_.threads(), hosted_picture_bytes(network)));
+    return formats::require_memory(more, "model '" + network.name + "'");
+  }
   if (std::any_of(network.engines.begin(), network.engines.end(), is_real)) {
     more = checked_add(
         more,
@@ -68,8 +72,8 @@ void EvalEngines::require_room(EvalNetwork& network) const {
   compiler::CompileOptions asked;
   asked.remedies = remedies_without_snap();
   const bool has_program = std::ranges::any_of(options_.engines, runs_program);
-  require_memory_for(network.name, network.model->graph, config_, need_of_eval(has_program), asked,
-                     checked_add(more, thread_bytes(network, team_.threads())));
+  require_memory_for(network.name, network.model->graph, network.config, need_of_eval(has_program),
+                     asked, checked_add(more, thread_bytes(network, team_.threads())));
 }
 
 GoldenSelection& EvalEngines::selection() {
@@ -94,13 +98,19 @@ std::int64_t EvalEngines::batch_for(const std::string& name, const EvalNetwork& 
 }
 
 std::unique_ptr<EvalEngine> EvalEngines::make(const std::string& name, EvalNetwork& network) {
+  if (network.hosted && !runs_program(name)) return make_hosted_golden(selection(), network, team_);
+  if (network.hosted) return make_hosted_program(program_engine(name), network);
   const std::int64_t batch = batch_for(name, network);
   if (name == kFloatEngine) return make_float_engine(selection(), network, batch, team_);
   if (name == kFakeEngine) return make_fake_engine(selection(), network, batch, team_);
   set_batch(network.model->graph, batch);
   if (name == kGoldenEngine) return make_golden_engine(selection(), network, team_);
+  return make_program_engine(program_engine(name), network, team_);
+}
+
+Engine& EvalEngines::program_engine(const std::string& name) {
   if (!program_engine_) program_engine_ = make_engine(name);
-  return make_program_engine(*program_engine_, config_, network, team_);
+  return *program_engine_;
 }
 
 }  // namespace qsim::cli

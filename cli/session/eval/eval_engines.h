@@ -21,8 +21,7 @@ namespace qsim::cli {
 class EvalEngines {
  public:
   // All of them must outlive this object.
-  EvalEngines(Context& context, const EvalOptions& options, const ArchConfig& config,
-              golden::ThreadTeam& team);
+  EvalEngines(Context& context, const EvalOptions& options, golden::ThreadTeam& team);
   ~EvalEngines();
 
   // Throws Error where the network's engines take more memory than there is, and where the
@@ -33,12 +32,12 @@ class EvalEngines {
 
  private:
   GoldenSelection& selection();  // one for all engines: what it falls back to holds for the next
+  Engine& program_engine(const std::string& name);
   bool is_on_gpu(const std::string& name);
   std::int64_t batch_for(const std::string& name, const EvalNetwork& network);
 
   Context& context_;
   const EvalOptions& options_;
-  const ArchConfig& config_;
   golden::ThreadTeam& team_;
   std::optional<GoldenSelection> selection_;
   std::unique_ptr<Engine> program_engine_;  // SystemC elaborates once a process

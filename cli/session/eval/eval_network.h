@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/session/eval/eval_options.h"
+#include "cli/session/inputs/hosted_classifier.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/session/inputs/picture_set.h"
 #include "cli/terminal/context.h"
@@ -25,6 +26,8 @@ struct EvalNetwork {
   std::string sidecar;         // the file that says what becomes of pictures; "" for none
   std::vector<std::string> engines;
   PictureSet pictures;
+  std::optional<HostedClassifier> hosted = std::nullopt;  // instead of a model or float network
+  ArchConfig config = {};                                 // of the array
 };
 
 // The network of --model or the configuration, then that of --against. Throws Error where one

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/terminal/output_folders.h"
 #include "cli/terminal/shared_options.h"
@@ -46,7 +47,7 @@ inline Words eval_engine_names() {
   return names;
 }
 
-struct EvalOptions : ConfigOption, NetworkOptions {
+struct EvalOptions : ConfigOption, NetworkOptions, HostOptions {
   std::string float_model;  // "" for none
   std::string against;      // "" for none
   Words data;               // paths
@@ -60,8 +61,10 @@ struct EvalOptions : ConfigOption, NetworkOptions {
 
 inline void declare_eval(Declarations& declared, EvalOptions& options) {
   declare_config(declared, options);
+  declare_set(declared, options);
   declare_model(declared, options.model, "an ONNX file, a workload YAML, or a shipped name");
   declare_golden_rounding(declared, options);
+  declare_host(declared, options);
   declared
       .text("--float", options.float_model, "the float network (ONNX) of the engine float", "FILE")
       .read(Reads::kNetwork, "the model");

@@ -23,14 +23,12 @@ constexpr double kStretchSeconds = 0.25;
 
 class EvalRun {
  public:
-  EvalRun(Context& context, const EvalOptions& options, const ArchConfig& config,
-          std::vector<EvalNetwork>& networks)
+  EvalRun(Context& context, const EvalOptions& options, std::vector<EvalNetwork>& networks)
       : context_(context),
         options_(options),
-        config_(config),
         networks_(networks),
         team_(static_cast<int>(options_.jobs.value_or(0))),
-        engines_(context, options, config, team_),
+        engines_(context, options, team_),
         data_hashes_(networks.size()) {
     note_fewer_threads(context_, options_.jobs.value_or(0), team_.threads());
     if (options_.out.empty()) return;
@@ -75,8 +73,9 @@ class EvalRun {
     for (const std::string& part :
          {executable_, run.engine, row.is_of_float ? network.real_hash : network.hash,
           data_hash(run.network), options_.rounding, std::to_string(options_.pictures.value_or(0)),
-          std::to_string(options_.seed),
-          row.runs_program ? formats::arch_config_yaml(config_) : std::string()}) {
+          std::to_string(options_.seed), network.hosted ? options_.as : std::string(),
+          row.runs_program || network.hosted ? formats::arch_config_yaml(network.config)
+                                             : std::string()}) {
       text += std::to_string(part.size()) + ":" + part + "\n";
     }
     return text_hash(text);
@@ -158,7 +157,6 @@ class EvalRun {
 
   Context& context_;
   const EvalOptions& options_;
-  const ArchConfig& config_;
   std::vector<EvalNetwork>& networks_;
   golden::ThreadTeam team_;
   EvalEngines engines_;
@@ -171,8 +169,8 @@ class EvalRun {
 }  // namespace
 
 std::vector<EngineRun> run_engines(Context& context, const EvalOptions& options,
-                                   const ArchConfig& config, std::vector<EvalNetwork>& networks) {
-  return EvalRun(context, options, config, networks).run();
+                                   std::vector<EvalNetwork>& networks) {
+  return EvalRun(context, options, networks).run();
 }
 
 }  // namespace qsim::cli

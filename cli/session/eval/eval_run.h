@@ -11,7 +11,6 @@
 #include "cli/session/eval/eval_options.h"
 #include "cli/session/eval/prediction.h"
 #include "cli/terminal/context.h"
-#include "core/machine/arch_config.h"
 
 namespace qsim::cli {
 
@@ -32,6 +31,6 @@ struct EngineRun {
 // In the order of networks and --engines. An interrupt ends the runs soon: the last one then has
 // fewer predictions than there are pictures, or a run has none. Throws Error.
 std::vector<EngineRun> run_engines(Context& context, const EvalOptions& options,
-                                   const ArchConfig& config, std::vector<EvalNetwork>& networks);
+                                   std::vector<EvalNetwork>& networks);
 
 }  // namespace qsim::cli

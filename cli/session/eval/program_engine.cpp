@@ -12,12 +12,11 @@ namespace {
 // One program, one batch after the other: SystemC has one model a process, in one thread.
 class ProgramEngine final : public EvalEngine {
  public:
-  ProgramEngine(Engine& engine, const ArchConfig& config, const EvalNetwork& network,
-                golden::ThreadTeam& team)
+  ProgramEngine(Engine& engine, const EvalNetwork& network, golden::ThreadTeam& team)
       : network_(network),
         team_(team),
         form_(output_form(network.model->graph)),
-        program_(compiler::compile(network.model->graph, config)),
+        program_(compiler::compile(network.model->graph, network.config)),
         engine_(engine),
         input_(network.model->graph.input_value().dtype,
                network.model->graph.input_value().shape.nhwc()) {}
@@ -59,10 +58,9 @@ class ProgramEngine final : public EvalEngine {
 
 }  // namespace
 
-std::unique_ptr<EvalEngine> make_program_engine(Engine& engine, const ArchConfig& config,
-                                                const EvalNetwork& network,
+std::unique_ptr<EvalEngine> make_program_engine(Engine& engine, const EvalNetwork& network,
                                                 golden::ThreadTeam& team) {
-  return std::make_unique<ProgramEngine>(engine, config, network, team);
+  return std::make_unique<ProgramEngine>(engine, network, team);
 }
 
 }  // namespace qsim::cli

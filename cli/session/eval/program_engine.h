@@ -5,7 +5,6 @@
 
 #include "cli/session/eval/eval_engine.h"
 #include "cli/session/eval/eval_network.h"
-#include "core/machine/arch_config.h"
 #include "core/machine/engine.h"
 #include "golden/common/thread_team.h"
 
@@ -13,8 +12,7 @@ namespace qsim::cli {
 
 // Makes an engine for network.model, whose graph has the batch that it computes at a time. All
 // arguments must outlive the engine. Throws the compiler's Error.
-std::unique_ptr<EvalEngine> make_program_engine(Engine& engine, const ArchConfig& config,
-                                                const EvalNetwork& network,
+std::unique_ptr<EvalEngine> make_program_engine(Engine& engine, const EvalNetwork& network,
                                                 golden::ThreadTeam& team);
 
 }  // namespace qsim::cli

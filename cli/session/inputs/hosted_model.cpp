@@ -37,12 +37,8 @@ std::string refusal_of(const Graph& graph, const ArchConfig& config) {
   return refusals.empty() ? std::string() : refusals.front().reason;
 }
 
-const std::string& name_of(const NetworkRequest& request, const ArchConfig& config) {
-  return request.model.empty() ? config.model : request.model;
-}
-
-bool is_onnx(const NetworkRequest& request, const ArchConfig& config) {
-  return model_kind(find_model(name_of(request, config))) == ModelKind::kOnnx;
+ModelKind kind_of(const NetworkRequest& request, const ArchConfig& config) {
+  return model_kind(model_path(request, config));
 }
 
 bool is_of_whole_network(const NetworkRequest& request) {
@@ -57,18 +53,24 @@ std::optional<ArchConfig> dyadic_of(const ArchConfig& config) {
 }
 
 void note_dyadic(Context& context, const NetworkRequest& request, const ArchConfig& config) {
-  context.note(name_of(request, config) + ": has scales that are not powers of two; the array is " +
-               config.name + " with requantizer: dyadic (--strict refuses instead)");
+  context.note(model_name(request, config) +
+               ": has scales that are not powers of two; the array is " + config.name +
+               " with requantizer: dyadic (--strict refuses instead)");
+}
+
+HostedModel model_file(const NetworkRequest& request, const ArchConfig& config) {
+  HostedModel model;
+  model.name = model_name(request, config);
+  model.path = model_path(request, config);
+  model.file = std::make_shared<const formats::HeldFile>(model.path);
+  model.config = config;
+  return model;
 }
 
 HostedModel import_model(const NetworkRequest& request, const HostOptions& options,
                          const ArchConfig& config, const std::map<std::string, Shape>& shapes,
                          bool& wants_dyadic) {
-  HostedModel model;
-  model.name = name_of(request, config);
-  model.path = find_model(model.name);
-  model.file = std::make_shared<const formats::HeldFile>(model.path);
-  model.config = config;
+  HostedModel model = model_file(request, config);
   formats::HostedOptions how;
   how.import.rounding = asked_rounding(request);
   how.host.batch = request.batch.value_or(1);
@@ -88,25 +90,42 @@ HostedModel import_model(const NetworkRequest& request, const HostOptions& optio
 
 }  // namespace
 
+const std::string& model_name(const NetworkRequest& request, const ArchConfig& config) {
+  return request.model.empty() ? config.model : request.model;
+}
+
+std::filesystem::path model_path(const NetworkRequest& request, const ArchConfig& config) {
+  return request.model.empty() ? find_model(config.model, "config '" + config.name + "': model")
+                               : find_model(request.model);
+}
+
+bool may_have_host(ModelKind kind, const HostOptions& options) {
+  return kind == ModelKind::kOnnx && !options.no_host;
+}
+
+bool takes_dyadic(ModelKind kind) {
+  return kind == ModelKind::kOnnx || kind == ModelKind::kWorkload;
+}
+
 ExitCode run_as_it_can(Context& context, const NetworkRequest& request, const HostOptions& options,
                        const ArchConfig& config,
                        const std::function<ExitCode(const ArchConfig&)>& run,
                        const std::function<ExitCode()>& run_hosted) {
   const auto with_host = [&] {
     formats::require_hosted_form(
-        std::make_shared<const formats::HeldFile>(find_model(name_of(request, config))));
+        std::make_shared<const formats::HeldFile>(model_path(request, config)));
     return run_hosted();
   };
   if (options.as == kAsOnnxRuntime) {
-    if (is_onnx(request, config)) return with_host();
-    usage_error("--as is of ONNX files; '" + echoed(name_of(request, config)) + "' is none");
+    if (kind_of(request, config) == ModelKind::kOnnx) return with_host();
+    usage_error("--as is of ONNX files; '" + echoed(model_name(request, config)) + "' is none");
   }
   try {
     return run(config);
   } catch (const Error& error) {
-    if (error.code() != ExitCode::kUnsupportedModel || request.snap || !is_onnx(request, config)) {
-      throw;
-    }
+    if (error.code() != ExitCode::kUnsupportedModel || request.snap) throw;
+    const ModelKind kind = kind_of(request, config);
+    if (!takes_dyadic(kind)) throw;
     const std::optional<ArchConfig> wider = options.strict ? std::nullopt : dyadic_of(config);
     if (wider) {
       try {
@@ -117,7 +136,7 @@ ExitCode run_as_it_can(Context& context, const NetworkRequest& request, const Ho
         if (again.code() != ExitCode::kUnsupportedModel) throw;
       }
     }
-    if (options.no_host || !is_of_whole_network(request)) throw;
+    if (!may_have_host(kind, options) || !is_of_whole_network(request)) throw;
   }
   return with_host();
 }
@@ -127,7 +146,8 @@ void refuse_with_host(const NetworkRequest& request, const ArchConfig& config,
   for (const auto& [is_given, option] : options) {
     if (!is_given) continue;
     usage_error(std::string(option) + " is of networks that the array runs alone; of '" +
-                echoed(name_of(request, config)) + "' it runs parts (`qsim inspect` shows them)");
+                echoed(model_name(request, config)) +
+                "' it runs parts (`qsim inspect` shows them)");
   }
 }
 
@@ -163,6 +183,66 @@ HostedNetwork host_share(const std::filesystem::path& file, const ArchConfig& co
   how.levels_function = golden::levels_function;
   how.refusal = [&](const Graph& graph) { return refusal_of(graph, config); };
   return formats::import_hosted(held, how);
+}
+
+HostedModel load_on_host(const NetworkRequest& request, const ArchConfig& config,
+                         const std::map<std::string, Shape>& shapes) {
+  HostedModel model = model_file(request, config);
+  formats::HostedOptions how;
+  how.host.shapes = shapes;
+  how.fold_and_shape = golden::fold_and_shape;
+  model.hosted = formats::import_on_host(model.file, how);
+  return model;
+}
+
+std::optional<ArchConfig> array_for(Context& context, const NetworkRequest& request,
+                                    const HostOptions& options, const ArchConfig& config,
+                                    const Graph& graph) {
+  if (refusal_of(graph, config).empty()) return config;
+  const std::optional<ArchConfig> wider = options.strict ? std::nullopt : dyadic_of(config);
+  if (!wider || !refusal_of(graph, *wider).empty()) return std::nullopt;
+  note_dyadic(context, request, config);
+  return wider;
+}
+
+bool runs_alone(const Graph& graph, const ArchConfig& config) {
+  const std::optional<ArchConfig> wider = dyadic_of(config);
+  return refusal_of(graph, config).empty() || (wider && refusal_of(graph, *wider).empty());
+}
+
+bool wants_host(const NetworkRequest& request, const ArchConfig& config) {
+  if (request.snap || model_name(request, config).empty()) return false;
+  if (kind_of(request, config) != ModelKind::kOnnx) return false;
+  const ArchConfig wider = dyadic_of(config).value_or(config);
+  try {
+    if (runs_alone(load_model(request, config).graph, config)) return false;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnsupportedModel) throw;
+  }
+  try {
+    return !load_parts_of(request, wider).hosted.parts.empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+HostedModel load_parts_of(const NetworkRequest& request, const ArchConfig& config) {
+  bool ignored = false;
+  return import_model(request, {}, config, {}, ignored);
+}
+
+ExitCode run_alone(const NetworkRequest& request, const ArchConfig& config,
+                   const std::string& command, const std::function<ExitCode()>& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnsupportedModel || !wants_host(request, config)) throw;
+  }
+  throw_unsupported(
+      model_path(request, config).string() +
+      ": the array runs parts of it, a host the rest; `qsim " + command +
+      "` takes networks that the array runs alone; `qsim run`, `verify`, `eval`, "
+      "`golden run`, `profile` and `explain` take this one, and `qsim inspect` shows the parts");
 }
 
 }  // namespace qsim::cli

@@ -32,10 +32,19 @@ struct HostedModel {
   ArchConfig config;  // of the array
 };
 
-// Calls run(config). Where that refuses an ONNX file (exit code 4), calls it with
+// What the options or the configuration name.
+const std::string& model_name(const NetworkRequest& request, const ArchConfig& config);
+// Its file. Throws Error where there is none.
+std::filesystem::path model_path(const NetworkRequest& request, const ArchConfig& config);
+// Whether a host may run what the array does not have of a network of that kind, and whether
+// requantizer: dyadic may be taken for it.
+bool may_have_host(ModelKind kind, const HostOptions& options);
+bool takes_dyadic(ModelKind kind);
+
+// Calls run(config). Where that refuses an ONNX file or a workload (exit code 4), calls it with
 // requantizer: dyadic, unless the options are strict, and notes that; and where that refuses it
-// too, calls run_hosted(), unless they say no host. Throws Error (exit code 2) for options of ONNX
-// files.
+// too, for an ONNX file run_hosted(), unless they say no host. Throws Error (exit code 2) for
+// options of ONNX files.
 ExitCode run_as_it_can(Context& context, const NetworkRequest& request, const HostOptions& options,
                        const ArchConfig& config,
                        const std::function<ExitCode(const ArchConfig&)>& run,
@@ -57,5 +66,30 @@ HostedModel load_hosted(Context& context, const NetworkRequest& request, const H
 // one part and no nodes. `config` has requantizer: dyadic. Throws Error for what the host refuses
 // too.
 HostedNetwork host_share(const std::filesystem::path& file, const ArchConfig& config);
+
+// The same of any ONNX file, a float network too, with every node on the host.
+HostedModel load_on_host(const NetworkRequest& request, const ArchConfig& config,
+                         const std::map<std::string, Shape>& shapes);
+
+// `config`, or where that refuses `graph` the same with requantizer: dyadic, of which `context`
+// gets a note; nothing where that refuses it too, or where the options are strict.
+std::optional<ArchConfig> array_for(Context& context, const NetworkRequest& request,
+                                    const HostOptions& options, const ArchConfig& config,
+                                    const Graph& graph);
+
+// Whether the array, with requantizer: dyadic where it must, runs the graph.
+bool runs_alone(const Graph& graph, const ArchConfig& config);
+
+// Whether `run` takes the file with a host: whether the array does not run it alone, but parts of
+// it. Throws Error for a file that cannot be read.
+bool wants_host(const NetworkRequest& request, const ArchConfig& config);
+
+// The parts for one array, as they are for it: nothing is noted, and no other requantizer taken.
+HostedModel load_parts_of(const NetworkRequest& request, const ArchConfig& config);
+
+// For a command of networks that the array runs alone: calls work(). Where that refuses a network
+// that wants_host(), throws one Error in its place that names the commands which take it.
+ExitCode run_alone(const NetworkRequest& request, const ArchConfig& config,
+                   const std::string& command, const std::function<ExitCode()>& work);
 
 }  // namespace qsim::cli

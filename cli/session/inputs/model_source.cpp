@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/session/inputs/config_fields.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/topology_source.h"
 #include "core/base/printable.h"
@@ -103,7 +104,9 @@ std::optional<RequantizerRounding> asked_rounding(const ScaleOptions& options) {
 }
 
 ArchConfig load_config(const ConfigOption& options) {
-  return formats::load_arch_config(find_config(options.config));
+  ArchConfig config = formats::load_arch_config(find_config(options.config));
+  set_fields(config, options.set);
+  return config;
 }
 
 ArchConfig load_config(Context& context, const ConfigOption& options) {
@@ -111,6 +114,7 @@ ArchConfig load_config(Context& context, const ConfigOption& options) {
   if (!formats::is_scale_sim_config(path)) return load_config(options);
   formats::ScaleSimConfig loaded = formats::load_scale_sim_config(path);
   for (const std::string& note : loaded.notes) context.note(path.string() + ": " + note);
+  set_fields(loaded.config, options.set);
   return std::move(loaded.config);
 }
 

@@ -132,6 +132,8 @@ fs::path find_input(const std::string& name, const std::string& kind) {
     const fs::path path = file_named(root / "models" / "pictures", name, kPictures);
     if (!path.empty()) return path;
   }
+  std::error_code ignored;
+  if (fs::is_directory(name, ignored)) return name;  // of arrays, for a network with a host
   not_found(kind, name, "models/pictures", shipped_inputs());
 }
 

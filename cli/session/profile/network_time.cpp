@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/session/inputs/file_hash.h"
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/inputs/topology_source.h"
@@ -60,6 +61,18 @@ CompileOptions options_of(const ModelShapes::Part& part, const CompileOptions& o
   return result;
 }
 
+// The parts that the array has of a file that it does not run alone. They are those of
+// requantizer: dyadic, since the configurations of a profile may differ in it.
+void load_parts(ModelShapes& shapes, const NetworkRequest& request, ArchConfig config) {
+  config.requantizer = RequantizerKind::kDyadic;
+  const HostedModel model = load_parts_of(request, config);
+  for (const ArrayPart& part : model.hosted.parts) {
+    shapes.parts.push_back({without_tensors(part.graph), true, shapes.parts.size()});
+  }
+  shapes.host_nodes = model.hosted.host_steps.size();
+  shapes.hash = model_hash(model.file);
+}
+
 }  // namespace
 
 ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
@@ -80,11 +93,20 @@ ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
     shapes.parts = parts_of_topology(request, config);
     return shapes;
   }
-  Model model = load_model_file(path, name, request);
-  snap_model(model, request, config);
-  compiler::check_tensors(model.graph);
-  shapes.hash = model.file ? model_hash(model.file) : file_hash(path);
-  shapes.parts.push_back({without_tensors(model.graph)});
+  try {
+    Model model = load_model_file(path, name, request);
+    snap_model(model, request, config);
+    compiler::check_tensors(model.graph);
+    shapes.hash = model.file ? model_hash(model.file) : file_hash(path);
+    if (shapes.kind != ModelKind::kOnnx || runs_alone(model.graph, config) ||
+        !wants_host(request, config)) {
+      shapes.parts.push_back({without_tensors(model.graph)});
+      return shapes;
+    }
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnsupportedModel || !wants_host(request, config)) throw;
+  }
+  load_parts(shapes, request, config);
   return shapes;
 }
 

@@ -12,7 +12,8 @@
 namespace qsim::cli {
 
 // A network without its tensors, for any number of accelerators; a topology of SCALE-Sim is a
-// network for each layer, which run one after the other.
+// network for each layer, and an ONNX file with a host one for each part of the array, which run
+// one after the other.
 struct ModelShapes {
   struct Part {
     Graph graph;  // without tensors
@@ -22,6 +23,7 @@ struct ModelShapes {
   std::string name;  // as the user gave it
   std::string hash;  // of its file or folder; "" for what is none
   std::vector<Part> parts;
+  std::size_t host_nodes = 0;  // that take no time here
   ModelKind kind = ModelKind::kWorkload;
 };
 

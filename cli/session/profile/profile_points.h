@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/session/inputs/config_fields.h"
 #include "cli/terminal/declarations.h"
 #include "core/machine/arch_config.h"
 #include "core/machine/mapping.h"
@@ -14,17 +15,6 @@
 namespace qsim::cli {
 
 inline constexpr std::int64_t kMaxProfilePoints = 100'000;
-
-// A field of the configuration with the values that it takes in turn.
-struct FieldValues {
-  const ArchConfigField* field = nullptr;
-  std::vector<report::SetValue> values;
-};
-
-// One entry for each --set, "array_rows=8,16,32". Throws Error (exit code 2) for a text that is not
-// of this form, an unknown field or one that is a text, a value that is not a number (for a field
-// of words: not one of them) or there twice, and a field that is set twice.
-std::vector<FieldValues> field_values(const std::vector<std::string>& texts);
 
 // The dataflows in the order of --dataflow, "all" meaning the three and then "auto": short names.
 // Throws Error (exit code 2) for one that is named twice.

@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include "cli/session/inputs/hosted_classifier.h"
+#include "cli/session/inputs/hosted_steps.h"
 #include "cli/session/inputs/input_source.h"
 #include "cli/session/inputs/mapping_request.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/results/report_page_option.h"
-#include "cli/session/run/hosted_steps.h"
+#include "cli/session/run/host_time.h"
 #include "cli/session/run/part_runner.h"
 #include "cli/session/run/provenance.h"
 #include "cli/session/run/run_verdict.h"
@@ -22,6 +24,8 @@ namespace qsim::cli {
 using report::RunReport;
 namespace {
 
+constexpr std::size_t kPrintedClasses = 5;
+
 class HostedRunner {
  public:
   HostedRunner(Context& context, const RunCommandOptions& options, const ArchConfig& config,
@@ -36,7 +40,9 @@ class HostedRunner {
     std::optional<HostInputs> inputs;
     HostedModel model = timed(sum.phases.import, [&] {
       if (!options_.no_data || !options_.input.empty()) {
-        inputs = read_host_inputs(context_, request, options_, options_.input, given_);
+        inputs = read_host_inputs(request, options_.input, given_, [&] {
+          static_cast<void>(load_hosted(context_, request, options_, given_, {}));
+        });
       }
       return load_hosted(context_, request, options_, given_,
                          inputs ? shapes_of(*inputs) : std::map<std::string, Shape>());
@@ -55,6 +61,7 @@ class HostedRunner {
     sum.host = host_report(model.hosted);
     PartRunner runner(context_, options_, config, golden_);
     std::vector<LayerMapping> mappings;
+    std::vector<std::int64_t> part_cycles;
     HostedSteps steps(model, std::move(inputs));
     steps.run([&](std::size_t index, const Tensor& input) {
       context_.progress("part " + report::with_thousands(index + 1) + " of " +
@@ -65,10 +72,16 @@ class HostedRunner {
       PartRunner::Result ran =
           runner.run({std::move(graph), input, std::move(asked)}, energy_table, sum);
       report::add_run(sum, ran.report);
+      if (const auto& timing = ran.report.total.timing) {
+        part_cycles.push_back(static_cast<std::int64_t>(timing->cycles));
+      }
       mappings.insert(mappings.end(), ran.mappings.begin(), ran.mappings.end());
       return std::move(ran.last);
     });
     sum.host->seconds = steps.host_seconds();
+    if (config.host && part_cycles.size() == model.hosted.parts.size()) {
+      add_estimate(estimate_time(model.hosted, *config.host, part_cycles), *sum.host);
+    }
     if (energy_table && !model.hosted.parts.empty()) report::sum_energy(sum, *energy_table);
     note_ended_searches(context_, runner.searched());
     sum.provenance = provenance(request, model);
@@ -76,6 +89,9 @@ class HostedRunner {
         rtl_model_of(options_.engine, config, engine_settings(context_, options_));
     sum.prints_bounds = options_.bounds;
     write_mappings(context_, options_.write_mapping, model.name, config, mappings);
+    if (!options_.no_data) {
+      sum.top = best_host_classes(model, steps.output(0), kPrintedClasses);
+    }
     write_report(context_, options_.report, sum, runner.timeline());
     const ExitCode code = finish_hosted_run(context_, options_, sum, outputs_of(model, steps));
     if (code == ExitCode::kOk) require_conditions(conditions, sum);
@@ -83,6 +99,13 @@ class HostedRunner {
   }
 
  private:
+  static void add_estimate(const HostTime& time, report::HostReport& host) {
+    host.estimate = time.estimate;
+    for (std::size_t i = 0; i < host.nodes.size(); ++i) {
+      host.nodes[i].cycles_estimated = time.node_cycles[i];
+    }
+  }
+
   report::HostReport host_report(const HostedNetwork& hosted) const {
     report::HostReport found;
     found.as = options_.as;

@@ -48,8 +48,7 @@ void keep_hosted_run(Context& context, const RunCommandOptions& options,
                      const report::RunReport& report, const std::vector<Tensor>& outputs) {
   keep(context, options, report, [&](const std::filesystem::path& folder) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const std::string number = i == 0 ? "" : "_" + std::to_string(i);
-      context.write_file(folder / ("output" + number + ".npy"), formats::npy_bytes(outputs[i]));
+      context.write_file(folder / host_output_name(i), formats::npy_bytes(outputs[i]));
     }
   });
 }

@@ -58,6 +58,7 @@ inline void check_run(const RunCommandOptions& options) {
 
 inline void declare_run(Declarations& declared, RunCommandOptions& options) {
   declare_config(declared, options);
+  declare_set(declared, options);
   declare_network(declared, options);
   declare_host(declared, options);
   declare_input(declared, options);

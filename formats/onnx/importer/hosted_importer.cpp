@@ -403,4 +403,15 @@ HostedNetwork import_hosted(const std::shared_ptr<const HeldFile>& held,
   return hosted;
 }
 
+HostedNetwork import_on_host(const std::shared_ptr<const HeldFile>& held,
+                             const HostedOptions& options) {
+  const std::unique_ptr<const ModelFile> file = read_model_file(held, options.import.on_external);
+  HostedNetwork hosted;
+  hosted.network = import_host_network(*file, options.host);
+  options.fold_and_shape(hosted.network);
+  add_steps(hosted, {});
+  held->require_unchanged();
+  return hosted;
+}
+
 }  // namespace qsim::formats

@@ -39,4 +39,9 @@ void require_hosted_form(const std::shared_ptr<const HeldFile>& held);
 HostedNetwork import_hosted(const std::shared_ptr<const HeldFile>& held,
                             const HostedOptions& options);
 
+// Any file, a float network too, with every node on the host. Of the options, those of the host and
+// fold_and_shape count. Throws Error as fold_and_shape does, and for malformed files.
+HostedNetwork import_on_host(const std::shared_ptr<const HeldFile>& held,
+                             const HostedOptions& options);
+
 }  // namespace qsim::formats

@@ -13,14 +13,17 @@
 
 namespace qsim::cli {
 
-using HostInputs = std::map<std::string, Tensor>;  // by the file's names
+struct HostInput {
+  Tensor tensor;
+  std::string source = {};  // the file, for errors
+};
+using HostInputs = std::map<std::string, HostInput>;  // by the network's names
 
 // The inputs of the network that `request` names: `input` is a .npy, or a folder of one NAME.npy
-// for each. Throws Error for files that are not there or not of these inputs; before that, for a
-// network that the host does not run either.
-HostInputs read_host_inputs(Context& context, const NetworkRequest& request,
-                            const HostOptions& options, const std::string& input,
-                            const ArchConfig& config);
+// for each, with _ for each / of NAME. Throws Error for files that are not there or not of these
+// inputs; before that, what `judge` throws of the network.
+HostInputs read_host_inputs(const NetworkRequest& request, const std::string& input,
+                            const ArchConfig& config, const std::function<void()>& judge);
 std::map<std::string, Shape> shapes_of(const HostInputs& inputs);
 
 // Runs a part on its input, NHWC in the graph's input dtype. Returns the tensor of its last layer,

@@ -1,5 +1,6 @@
-#include "cli/session/run/hosted_steps.h"
+#include "cli/session/inputs/hosted_steps.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/host_tensors/host_layout.h"
@@ -31,6 +32,15 @@ Tensor read_picture(const std::filesystem::path& model, const std::filesystem::p
   return picture_input(PictureSet({path}, picture->form, {}), *picture, 0);
 }
 
+std::string npy_name(std::string input) {
+  std::ranges::replace(input, '/', '_');
+  return input + ".npy";
+}
+
+HostInput read_input_file(const std::filesystem::path& path) {
+  return {formats::read_host_npy(path), path.string()};
+}
+
 HostInputs read_inputs(const NetworkRequest& request, const std::string& input,
                        const ArchConfig& config) {
   if (input.empty()) {
@@ -45,36 +55,34 @@ HostInputs read_inputs(const NetworkRequest& request, const std::string& input,
   const std::filesystem::path path = find_input(input);
   HostInputs tensors;
   if (formats::is_folder(path)) {
-    for (const std::string& name : names) {
-      tensors[name] = formats::read_host_npy(path / (name + ".npy"));
-    }
+    for (const std::string& name : names) tensors[name] = read_input_file(path / npy_name(name));
     return tensors;
   }
   if (names.size() != 1) {
     throw_bad_input(path.string() + ": one tensor; the network has the inputs " + joined(names) +
                     "; expected a folder with NAME.npy for each");
   }
-  tensors[names[0]] =
-      path.extension() == ".npy" ? formats::read_host_npy(path) : read_picture(model, path);
+  tensors[names[0]] = path.extension() == ".npy"
+                          ? read_input_file(path)
+                          : HostInput{read_picture(model, path), path.string()};
   return tensors;
 }
 
 }  // namespace
 
-HostInputs read_host_inputs(Context& context, const NetworkRequest& request,
-                            const HostOptions& options, const std::string& input,
-                            const ArchConfig& config) {
+HostInputs read_host_inputs(const NetworkRequest& request, const std::string& input,
+                            const ArchConfig& config, const std::function<void()>& judge) {
   try {
     return read_inputs(request, input, config);
   } catch (const Error&) {
-    static_cast<void>(load_hosted(context, request, options, config, {}));
+    judge();
     throw;
   }
 }
 
 std::map<std::string, Shape> shapes_of(const HostInputs& inputs) {
   std::map<std::string, Shape> shapes;
-  for (const auto& [name, tensor] : inputs) shapes[name] = tensor.shape;
+  for (const auto& [name, input] : inputs) shapes[name] = input.tensor.shape;
   return shapes;
 }
 
@@ -83,7 +91,12 @@ HostedSteps::HostedSteps(const HostedModel& model, std::optional<HostInputs> inp
   if (!inputs) return;
   formats::require_memory(golden::run_bytes(hosted_.network), model.name + ", on the host");
   for (const HostValueId id : hosted_.network.inputs) {
-    host_.set(id, std::move(inputs->at(hosted_.network.values[id].name)));
+    HostInput& input = inputs->at(hosted_.network.values[id].name);
+    try {
+      host_.set(id, std::move(input.tensor));
+    } catch (const Error& error) {
+      throw Error(error.code(), input.source + ": " + error.what());
+    }
   }
 }
 
