@@ -47,6 +47,10 @@ struct HostBody {
 using HostAttribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
                                    std::vector<float>, std::vector<std::string>, Tensor, HostBody>;
 
+// An attribute of QLinearAdd and QLinearAveragePool that no file has: levels and zero_points count
+// as so much larger.
+inline constexpr const char* kLevelsOffset = "levels_offset";
+
 struct HostNode {
   std::string name;    // the file's, or "Add_3"
   std::string op;      // "Add"

@@ -354,19 +354,22 @@ bool repeats_numbers(const Shape& a, const Shape& b) {
 
 // As ONNX Runtime adds on a processor with FMA: a tensor whose numbers are repeated is the second.
 void qlinear_add(HostCall& call) {
+  const auto offset = static_cast<float>(call.attribute(kLevelsOffset, std::int64_t{0}));
   combine_levels(call, [&](const LevelPair& pair) {
     const bool swaps = repeats_numbers(call.shape(0), call.shape(3));
     const LevelsScale& first = swaps ? pair.b : pair.a;
     const LevelsScale& second = swaps ? pair.a : pair.b;
     const float first_ratio = first.scale / pair.y.scale;
     const float second_ratio = second.scale / pair.y.scale;
-    const float second_zero = second_ratio * static_cast<float>(second.zero_point);
-    const float fixed = static_cast<float>(pair.y.zero_point) -
-                        std::fma(first_ratio, static_cast<float>(first.zero_point), second_zero);
+    const auto zero = [=](const LevelsScale& of) {
+      return static_cast<float>(of.zero_point) + offset;
+    };
+    const float second_zero = second_ratio * zero(second);
+    const float fixed = zero(pair.y) - std::fma(first_ratio, zero(first), second_zero);
     return [=](std::int32_t a, std::int32_t b) {
-      const auto of_first = static_cast<float>(swaps ? b : a);
-      const auto of_second = static_cast<float>(swaps ? a : b);
-      return std::fma(of_first, first_ratio, std::fma(of_second, second_ratio, fixed));
+      const float of_first = static_cast<float>(swaps ? b : a) + offset;
+      const float of_second = static_cast<float>(swaps ? a : b) + offset;
+      return std::fma(of_first, first_ratio, std::fma(of_second, second_ratio, fixed)) - offset;
     };
   });
 }

@@ -90,6 +90,7 @@ void run_qlinear_average_pool(HostCall& call) {
     return axis.kernel == axis.input && axis.pad_begin == 0 && axis.pad_end == 0;
   });
   const LevelRange range = level_range(dtype);
+  const auto offset = static_cast<float>(call.attribute(kLevelsOffset, std::int64_t{0}));
   float kernels = 1.0F;
   for (const WindowAxis& axis : window.axes) kernels *= static_cast<float>(axis.kernel);
   std::vector<float> reals(static_cast<std::size_t>(pool.positions));
@@ -106,7 +107,8 @@ void run_qlinear_average_pool(HostCall& call) {
                      [&](std::int64_t i) { sum += reals[static_cast<std::size_t>(i)]; });
       const float count = padded ? kernels : window_count(window, part, false);
       const float mean = count > 0.0F ? sum / count : 0.0F;
-      const float level = mean / pool.y.scale + static_cast<float>(pool.y.zero_point);
+      const float zero = static_cast<float>(pool.y.zero_point) + offset;
+      const float level = (mean / pool.y.scale + zero) - offset;
       pooled[static_cast<std::size_t>(o)] = saturated_level(static_cast<double>(level), 0, range);
     });
   });

@@ -47,12 +47,19 @@ constexpr std::array<LevelsForm, 12> kForms = {{
 class Fusion {
  public:
   Fusion(const HostNetwork& network, const std::set<int>& float_nodes)
-      : network_(network), float_nodes_(float_nodes), makers_(network.values.size(), nullptr) {
+      : network_(network),
+        float_nodes_(float_nodes),
+        makers_(network.values.size(), nullptr),
+        readers_(network.values.size()) {
     for (const HostNode& node : network.nodes) {
       for (const HostValueId id : node.outputs) {
         if (id != kAbsentValue) makers_[id] = &node;
       }
+      for (const HostValueId id : node.inputs) {
+        if (id != kAbsentValue) readers_[id].push_back(&node);
+      }
     }
+    for (const HostValueId id : network.outputs) readers_[id].push_back(nullptr);
   }
 
   bool has_other_bias(const HostNode& node) const {
@@ -132,6 +139,28 @@ class Fusion {
     return b_scales.size() == 1 ? w_scales.size() == 1 : w_scales.size() == b_scales.size();
   }
 
+  // Whether ONNX Runtime makes uint8 of all levels around a node, which are int8: it rounds sums of
+  // a zero_point 128 larger.
+  bool becomes_unsigned(const HostNode& node, const HostNode& quantize) const {
+    if (!is_free(quantize.outputs[0])) return false;
+    return std::ranges::all_of(node.inputs, [&](HostValueId id) {
+      const HostNode* const from = dequantize(id);
+      return from != nullptr && is_free(from->inputs[0]);
+    });
+  }
+
+  // Of int8, which one QuantizeLinear writes for one DequantizeLinear, which one node reads.
+  bool is_free(HostValueId levels) const {
+    const HostNode* const writer = maker(levels);
+    if (network_.values[levels].array.tensor.dtype != DType::kInt8 || writer == nullptr ||
+        writer->op != "QuantizeLinear" || readers_[levels].size() != 1) {
+      return false;
+    }
+    const HostNode* const reader = readers_[levels][0];
+    return reader != nullptr && reader->op == "DequantizeLinear" &&
+           readers_[reader->outputs[0]].size() == 1;
+  }
+
   static bool is_one(const HostNode& node, std::string_view factor) {
     const auto found = node.attributes.find(factor);
     return found == node.attributes.end() || found->second == HostAttribute(1.0F);
@@ -185,6 +214,9 @@ class Fusion {
     made.domain = form.domain;
     if (!form.domain.empty()) made.opset = 1;
     made.outputs = quantize.outputs;
+    if ((form.op == "Add" || form.op == "AveragePool") && becomes_unsigned(node, quantize)) {
+      made.attributes[kLevelsOffset] = std::int64_t{128};
+    }
     if (form.op == "Softmax") made.attributes["opset"] = std::int64_t{node.opset};
     made.inputs = std::move(operands);
     if (form.inputs == InputOrder::kOutputFirst) {
@@ -212,6 +244,7 @@ class Fusion {
   const HostNetwork& network_;
   const std::set<int>& float_nodes_;
   std::vector<const HostNode*> makers_;
+  std::vector<std::vector<const HostNode*>> readers_;  // null: it is an output
 };
 
 }  // namespace

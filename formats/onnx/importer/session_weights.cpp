@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "formats/onnx/importer/node_reader.h"
@@ -57,20 +59,9 @@ class SessionWeights {
   bool run() {
     std::vector<ModelNode> made;
     for (ModelNode& node : model_.nodes) {
-      if (!is_between_levels(*node.proto)) continue;
-      const std::string& name = node.proto->input(1);
-      const onnx::TensorProto* const proto = model_.constant(name);
-      if (proto == nullptr || proto->data_type() != onnx::TensorProto::FLOAT) continue;
-      const Tensor weights = NodeReader(model_, node).constant(1, "weights");
-      if (!std::ranges::all_of(weights.as<float>(), [](float w) { return std::isfinite(w); })) {
-        continue;
-      }
-      const std::string made_name = made_prefix(name + "_of_" + std::to_string(node.index));
-      made.push_back(dequantize(node, made_name, weights));
-      onnx::NodeProto& reader = model_.made_nodes.emplace_back(*node.proto);
-      reader.set_input(1, made_name + "_dequantized");
-      if (reader.op_type() == "ConvTranspose") round_bias(node, reader, weights);
-      node.proto = &reader;
+      if (!is_between_levels(node)) continue;
+      const onnx::NodeProto* const weights = levels_of_weights(node, made);
+      if (weights != nullptr) quantize_bias(node, *weights, made);
     }
     model_.nodes.insert(model_.nodes.begin(), made.begin(), made.end());
     return !made.empty();
@@ -86,34 +77,137 @@ class SessionWeights {
     return name;
   }
 
-  bool is_between_levels(const onnx::NodeProto& node) const {
-    const std::string& op = node.op_type();
-    if ((op != "Conv" && op != "Gemm" && op != "ConvTranspose") || node.input_size() < 2) {
+  // A layer from levels to levels, with moves around it, and Relu and Clip after it, each of one
+  // reader; its bias is absent or a vector (weight_bias_quantization.cc and
+  // qdq_propagation.cc in onnxruntime/core/optimizer).
+  bool is_between_levels(const ModelNode& node) const {
+    const onnx::NodeProto& proto = *node.proto;
+    const std::string& op = proto.op_type();
+    if ((op != "Conv" && op != "Gemm" && op != "ConvTranspose") || proto.input_size() < 2) {
       return false;
     }
-    const auto before = makers_.find(node.input(0));
-    const auto after = readers_.find(node.output(0));
-    return before != makers_.end() && before->second->op_type() == "DequantizeLinear" &&
-           after != readers_.end() && after->second->op_type() == "QuantizeLinear" &&
-           model_.reads_of(node.output(0)) == 1 && !model_.is_output(node.output(0));
+    if (proto.input_size() == 3 && !proto.input(2).empty()) {
+      const onnx::TensorProto* const bias = model_.constant(proto.input(2));
+      if (bias == nullptr || bias->dims_size() != 1 ||
+          bias->data_type() != onnx::TensorProto::FLOAT) {
+        return false;
+      }
+    }
+    return source_of(proto) != nullptr && ends_in_levels(proto.output(0));
   }
 
-  // A bias that stays float32 takes part as a multiple of x_scale * w_scale; those of Conv and Gemm
-  // become int32 in their own import.
-  void round_bias(const ModelNode& node, onnx::NodeProto& reader, const Tensor& weights) {
-    if (reader.input_size() < 3 || model_.constant(reader.input(2)) == nullptr) return;
-    const onnx::NodeProto& before = *makers_.at(reader.input(0));
-    const onnx::TensorProto* const scale =
-        before.input_size() < 2 ? nullptr : model_.constant(before.input(1));
-    if (scale == nullptr || scale->data_type() != onnx::TensorProto::FLOAT) return;
-    const Tensor scales = NodeReader(model_, {&before, node.index}).constant(1, "x_scale");
-    Tensor bias = NodeReader(model_, node).constant(2, "bias");
-    if (scales.elems() != 1 || bias.dtype != DType::kFloat32) return;
-    const float step = scales.as<float>()[0] * levels_of(weights.as<float>()).scale;
-    for (float& value : bias.as<float>()) value = std::nearbyint(value / step) * step;
-    const std::string name = model_.unused_name(reader.output(0) + "_bias");
-    model_.add_constant(name, proto_of(bias));
-    reader.set_input(2, name);
+  bool is_move(const onnx::NodeProto& node) const {
+    const std::string& op = node.op_type();
+    return op == "Transpose" || op == "Reshape" || op == "Squeeze" || op == "Unsqueeze" ||
+           op == "Slice" || (op == "MaxPool" && model_.opset >= 12);
+  }
+
+  bool is_read_once(const std::string& tensor) const {
+    return model_.reads_of(tensor) == 1 && !model_.is_output(tensor);
+  }
+
+  // The DequantizeLinear that a layer reads, before moves.
+  const onnx::NodeProto* source_of(const onnx::NodeProto& layer) const {
+    const std::string* tensor = &layer.input(0);
+    for (;;) {
+      const auto found = makers_.find(*tensor);
+      if (found == makers_.end()) return nullptr;
+      if (found->second->op_type() == "DequantizeLinear") return found->second;
+      if (!is_move(*found->second) || !is_read_once(*tensor)) return nullptr;
+      tensor = &found->second->input(0);
+    }
+  }
+
+  bool ends_in_levels(const std::string& output) const {
+    bool has_moved = false;
+    for (const std::string* tensor = &output; is_read_once(*tensor);) {
+      const auto found = readers_.find(*tensor);
+      if (found == readers_.end() || found->second->input(0) != *tensor) return false;
+      const onnx::NodeProto& reader = *found->second;
+      const bool clamps = reader.op_type() == "Relu" || reader.op_type() == "Clip";
+      if (reader.op_type() == "QuantizeLinear") return true;
+      if (!is_move(reader) && (!clamps || has_moved)) return false;
+      has_moved = has_moved || is_move(reader);
+      tensor = &reader.output(0);
+    }
+    return false;
+  }
+
+  // The DequantizeLinear of a layer's weights, which is made where they are float32 numbers. Null
+  // where they are not constant.
+  const onnx::NodeProto* levels_of_weights(ModelNode& node, std::vector<ModelNode>& made) {
+    const std::string name = node.proto->input(1);
+    const onnx::TensorProto* const proto = model_.constant(name);
+    if (proto == nullptr) {
+      const auto found = makers_.find(name);
+      const bool are_levels = found != makers_.end() &&
+                              found->second->op_type() == "DequantizeLinear" &&
+                              model_.constant(found->second->input(0)) != nullptr;
+      return are_levels ? found->second : nullptr;
+    }
+    if (proto->data_type() != onnx::TensorProto::FLOAT) return nullptr;
+    const Tensor weights = NodeReader(model_, node).constant(1, "weights");
+    if (!std::ranges::all_of(weights.as<float>(), [](float w) { return std::isfinite(w); })) {
+      return nullptr;
+    }
+    const std::string made_name = made_prefix(name + "_of_" + std::to_string(node.index));
+    made.push_back(dequantize(node, made_name, weights));
+    onnx::NodeProto& reader = model_.made_nodes.emplace_back(*node.proto);
+    reader.set_input(1, made_name + "_dequantized");
+    node.proto = &reader;
+    return made.back().proto;
+  }
+
+  std::optional<std::vector<float>> scales_of(const onnx::NodeProto& dequantize, int index) const {
+    const onnx::TensorProto* const proto =
+        dequantize.input_size() < 2 ? nullptr : model_.constant(dequantize.input(1));
+    if (proto == nullptr || proto->data_type() != onnx::TensorProto::FLOAT) return std::nullopt;
+    const Tensor scales = NodeReader(model_, {&dequantize, index}).constant(1, "x_scale");
+    return std::vector<float>(scales.as<float>().begin(), scales.as<float>().end());
+  }
+
+  // A float32 bias becomes int32 of the scale x_scale * w_scale.
+  void quantize_bias(ModelNode& node, const onnx::NodeProto& weights,
+                     std::vector<ModelNode>& made) {
+    if (node.proto->input_size() < 3 || node.proto->input(2).empty()) return;
+    const auto x_scales = scales_of(*source_of(*node.proto), node.index);
+    const auto w_scales = scales_of(weights, node.index);
+    const Tensor bias = NodeReader(model_, node).constant(2, "bias");
+    const auto numbers = bias.as<float>();
+    if (!x_scales || !w_scales || x_scales->size() != 1 ||
+        (w_scales->size() != 1 && w_scales->size() != numbers.size())) {
+      return;
+    }
+    Tensor levels(DType::kInt32, bias.shape);
+    Tensor scales(DType::kFloat32, w_scales->size() == 1 ? Shape{} : bias.shape);
+    for (std::size_t c = 0; c < w_scales->size(); ++c) {
+      scales.as<float>()[c] = (*x_scales)[0] * (*w_scales)[c];
+    }
+    for (std::size_t c = 0; c < numbers.size(); ++c) {
+      const float level =
+          std::nearbyint(numbers[c] / scales.as<float>()[c < w_scales->size() ? c : 0]);
+      if (!(std::abs(level) < 0x1p31F)) return;
+      levels.as<std::int32_t>()[c] = static_cast<std::int32_t>(level);
+    }
+    const std::string name =
+        made_prefix(node.proto->input(2) + "_of_" + std::to_string(node.index));
+    model_.add_constant(name + "_levels", proto_of(levels));
+    model_.add_constant(name + "_scale", proto_of(scales));
+    onnx::NodeProto& dequantized = model_.made_nodes.emplace_back();
+    dequantized.set_op_type("DequantizeLinear");
+    dequantized.set_name(node.proto->name() + "_bias");
+    for (const char* part : {"_levels", "_scale"}) dequantized.add_input(name + part);
+    dequantized.add_output(name + "_dequantized");
+    if (w_scales->size() > 1) {
+      onnx::AttributeProto& axis = *dequantized.add_attribute();
+      axis.set_name("axis");
+      axis.set_type(onnx::AttributeProto::INT);
+      axis.set_i(0);
+    }
+    made.push_back({&dequantized, node.index});
+    onnx::NodeProto& reader = model_.made_nodes.emplace_back(*node.proto);
+    reader.set_input(2, name + "_dequantized");
+    node.proto = &reader;
   }
 
   // The DequantizeLinear of the weights' levels. It has the number of the node that reads it.
