@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <string_view>
 
+#include "core/base/error.h"
 #include "golden/host/host_operators.h"
 
 namespace qsim::golden {
@@ -32,6 +34,16 @@ HostArray every_byte(DType dtype) {
   return array;
 }
 
+// None where the node cannot run on a list of levels.
+std::vector<HostArray> outputs_of(const HostNode& node,
+                                  const std::vector<const HostArray*>& inputs) {
+  try {
+    return run_host_node(node, inputs);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 bool has_nan(const Tensor& tensor) {
   return tensor.dtype == DType::kFloat32 &&
          std::ranges::any_of(tensor.as<float>(), [](float value) { return value != value; });
@@ -47,18 +59,24 @@ std::optional<Tensor> levels_function(const HostNetwork& network,
   for (const HostNode* const node : nodes) {
     if (!is_elementwise(*node) || node->outputs.size() != 1) return std::nullopt;
     std::vector<const HostArray*> inputs;
+    std::deque<HostArray> numbers;  // constants, as numbers without axes
     for (const HostValueId id : node->inputs) {
       if (id == kAbsentValue) {
         inputs.push_back(nullptr);
         continue;
       }
-      const auto known = found.find(id);
-      const HostArray& array = known == found.end() ? network.values[id].array : known->second;
-      const bool is_one = array.has_values() && array.tensor.elems() == 1;
-      if (known == found.end() && !is_one) return std::nullopt;
-      inputs.push_back(&array);
+      if (const auto known = found.find(id); known != found.end()) {
+        inputs.push_back(&known->second);
+        continue;
+      }
+      const HostArray& array = network.values[id].array;
+      if (!array.has_values() || array.tensor.elems() != 1) return std::nullopt;
+      numbers.push_back(array);
+      numbers.back().tensor.shape.clear();
+      inputs.push_back(&numbers.back());
     }
-    std::vector<HostArray> outputs = run_host_node(*node, inputs);
+    std::vector<HostArray> outputs = outputs_of(*node, inputs);
+    if (outputs.empty()) return std::nullopt;
     if (!outputs[0].has_values() || has_nan(outputs[0].tensor)) return std::nullopt;
     found[node->outputs[0]] = std::move(outputs[0]);
   }

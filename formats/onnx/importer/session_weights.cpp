@@ -59,7 +59,7 @@ class SessionWeights {
   bool run() {
     std::vector<ModelNode> made;
     for (ModelNode& node : model_.nodes) {
-      if (!is_between_levels(node)) continue;
+      if (!reads_levels(*node.proto)) continue;
       const onnx::NodeProto* const weights = levels_of_weights(node, made);
       if (weights != nullptr) quantize_bias(node, *weights, made);
     }
@@ -77,11 +77,10 @@ class SessionWeights {
     return name;
   }
 
-  // A layer from levels to levels, with moves around it, and Relu and Clip after it, each of one
-  // reader; its bias is absent or a vector (weight_bias_quantization.cc and
-  // qdq_propagation.cc in onnxruntime/core/optimizer).
-  bool is_between_levels(const ModelNode& node) const {
-    const onnx::NodeProto& proto = *node.proto;
+  // A layer of levels, before moves of one reader; its bias is absent or a vector. Float32 weights
+  // become levels where its numbers do, after Relu, Clip and moves of one reader
+  // (weight_bias_quantization.cc and qdq_propagation.cc in onnxruntime/core/optimizer).
+  bool reads_levels(const onnx::NodeProto& proto) const {
     const std::string& op = proto.op_type();
     if ((op != "Conv" && op != "Gemm" && op != "ConvTranspose") || proto.input_size() < 2) {
       return false;
@@ -93,7 +92,7 @@ class SessionWeights {
         return false;
       }
     }
-    return source_of(proto) != nullptr && ends_in_levels(proto.output(0));
+    return source_of(proto) != nullptr;
   }
 
   bool is_move(const onnx::NodeProto& node) const {
@@ -145,7 +144,9 @@ class SessionWeights {
                               model_.constant(found->second->input(0)) != nullptr;
       return are_levels ? found->second : nullptr;
     }
-    if (proto->data_type() != onnx::TensorProto::FLOAT) return nullptr;
+    if (proto->data_type() != onnx::TensorProto::FLOAT || !ends_in_levels(node.proto->output(0))) {
+      return nullptr;
+    }
     const Tensor weights = NodeReader(model_, node).constant(1, "weights");
     if (!std::ranges::all_of(weights.as<float>(), [](float w) { return std::isfinite(w); })) {
       return nullptr;
