@@ -5,6 +5,7 @@
 
 #include "cli/host_tensors/host_layout.h"
 #include "cli/session/inputs/host_samples.h"
+#include "cli/session/inputs/input_source.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/terminal/context.h"
 #include "core/base/words.h"
@@ -30,11 +31,6 @@ Tensor read_picture(const std::filesystem::path& model, const std::filesystem::p
                     "network does not say how a picture becomes it");
   }
   return picture_input(PictureSet({path}, picture->form, {}), *picture, 0);
-}
-
-std::string npy_name(std::string input) {
-  std::ranges::replace(input, '/', '_');
-  return input + ".npy";
 }
 
 HostInput read_input_file(const std::filesystem::path& path) {

@@ -6,6 +6,8 @@
 #include "cli/host_tensors/preprocess.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "core/network/graph_shapes.h"
+#include "formats/files/files.h"
+#include "formats/onnx/importer/host_importer.h"
 #include "formats/pictures/cifar.h"
 #include "formats/traces/npy.h"
 
@@ -31,6 +33,11 @@ InputKind kind_of(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::string npy_name(std::string input) {
+  std::ranges::replace(input, '/', '_');
+  return input + ".npy";
+}
+
 InputFile find_input_file(const NetworkRequest& request, const std::string& input,
                           const ArchConfig& config, const Model& model) {
   InputFile file;
@@ -38,6 +45,10 @@ InputFile find_input_file(const NetworkRequest& request, const std::string& inpu
   if (file.name.empty()) return file;
   file.path = input.empty() ? find_input(file.name, "config '" + config.name + "': input")
                             : find_input(file.name);
+  if (model.file != nullptr && formats::is_folder(file.path)) {
+    const std::vector<std::string> names = formats::input_names(model.file);
+    if (names.size() == 1) file.path /= npy_name(names[0]);
+  }
   file.kind = kind_of(file.path);
   return file;
 }

@@ -17,7 +17,11 @@ struct InputFile {
   std::filesystem::path path;  // "" likewise
 };
 
-// --input, else the model's own tensor, else the config's default input. Throws Error when this
+// The file of an input in a folder of them: a_x.npy of 'a/x'.
+std::string npy_name(std::string input);
+
+// --input, of which a folder has a .npy by the name of an ONNX model's input; else the model's own
+// tensor, else the config's default input. Throws Error when this
 // model has none of the three.
 InputFile find_input_file(const NetworkRequest& request, const std::string& input,
                           const ArchConfig& config, const Model& model);
