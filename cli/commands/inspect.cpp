@@ -7,8 +7,10 @@
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/inputs/topology_source.h"
+#include "cli/terminal/usage_error.h"
 #include "compiler/compile.h"
 #include "compiler/verifier/verify.h"
+#include "core/base/printable.h"
 #include "core/machine/program_text.h"
 #include "formats/files/files.h"
 #include "formats/settings/arch_config_file.h"
@@ -44,6 +46,7 @@ void declare_inspect(Declarations& declared, InspectOptions& options) {
       .read(Reads::kInspected, "the inspected file");
   declare_scales(declared, options);
   declare_host(declared, options);
+  declare_shapes(declared, options);
   declared.flag("--commands", options.commands, "print the command streams of a program");
 }
 
@@ -225,7 +228,12 @@ ExitCode inspect_program(Context& context, const fs::path& path, bool prints_com
 Sheet network_sheet(Context& context, const InspectOptions& options, const fs::path& path,
                     const ArchConfig& config) {
   const NetworkRequest request{options, {options, options.file, {}}, Tensors::kShapes};
-  if (options.as == kAsOnnxRuntime) return hosted_sheet(context, options, request, config);
+  if (!options.shapes.empty() && model_kind(path) != ModelKind::kOnnx) {
+    usage_error("--shape is of ONNX files; '" + echoed(options.file) + "' is none");
+  }
+  if (options.as == kAsOnnxRuntime || !options.shapes.empty()) {
+    return hosted_sheet(context, options, request, config);
+  }
   try {
     return model_sheet(context, options, path, config);
   } catch (const Error& error) {

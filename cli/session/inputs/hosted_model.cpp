@@ -1,10 +1,15 @@
 #include "cli/session/inputs/hosted_model.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "cli/session/inputs/remedies.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/terminal/usage_error.h"
 #include "compiler/compile.h"
+#include "core/base/limits.h"
 #include "core/base/printable.h"
+#include "core/base/words.h"
 #include "formats/onnx/importer/hosted_importer.h"
 #include "golden/host/host_executor.h"
 #include "golden/host/levels_function.h"
@@ -28,7 +33,71 @@ void declare_host(Declarations& declared, HostOptions& options) {
   });
 }
 
+void declare_shapes(Declarations& declared, HostOptions& options) {
+  declared.begin_group(kNetworkGroup);
+  declared
+      .repeated("--shape", options.shapes,
+                "the shape of an ONNX file's input that leaves sizes open, such as x=1x3x640x640")
+      .called("NAME=SIZES");
+  declared.end_group();
+  declared.check([&] {
+    static_cast<void>(asked_shapes(options));
+    if (options.no_host && !options.shapes.empty()) {
+      usage_error("--shape is of networks with a host; leave --no-host out");
+    }
+  });
+}
+
 namespace {
+
+[[noreturn]] void refuse_shape(const std::string& given) {
+  usage_error("--shape '" + echoed(given) + "'; expected NAME=SIZES, such as x=1x3x640x640");
+}
+
+Shape shape_of_text(const std::string& given, std::string_view text) {
+  Shape shape;
+  while (true) {
+    std::int64_t size = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+    if (error != std::errc() || size < 1 || size > kMaxTensorElems) refuse_shape(given);
+    shape.push_back(size);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.empty()) return shape;
+    if (text.front() != 'x') refuse_shape(given);
+    text.remove_prefix(1);
+  }
+}
+
+}  // namespace
+
+std::map<std::string, Shape> asked_shapes(const HostOptions& options) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& given : options.shapes) {
+    const std::size_t at = given.rfind('=');
+    if (at == std::string::npos || at == 0) refuse_shape(given);
+    shapes[given.substr(0, at)] = shape_of_text(given, std::string_view(given).substr(at + 1));
+  }
+  return shapes;
+}
+
+namespace {
+
+// Those of `shapes`, and those that the options ask for.
+std::map<std::string, Shape> with_asked(const std::shared_ptr<const formats::HeldFile>& file,
+                                        const HostOptions& options,
+                                        std::map<std::string, Shape> shapes) {
+  std::map<std::string, Shape> asked = asked_shapes(options);
+  const std::vector<std::string> names =
+      asked.empty() ? std::vector<std::string>() : formats::input_names(file);
+  for (auto& [name, shape] : asked) {
+    if (std::ranges::find(names, name) == names.end()) {
+      usage_error("--shape: the network has no input '" + echoed(name) + "'; it has " +
+                  joined(names));
+    }
+    shapes.try_emplace(name, std::move(shape));
+  }
+  return shapes;
+}
 
 std::string refusal_of(const Graph& graph, const ArchConfig& config) {
   compiler::CompileOptions asked;
@@ -74,7 +143,7 @@ HostedModel import_model(const NetworkRequest& request, const HostOptions& optio
   formats::HostedOptions how;
   how.import.rounding = asked_rounding(request);
   how.host.batch = request.batch.value_or(1);
-  how.host.shapes = shapes;
+  how.host.shapes = with_asked(model.file, options, shapes);
   how.as_onnxruntime = options.as == kAsOnnxRuntime;
   how.fold_and_shape = golden::fold_and_shape;
   how.levels_function = golden::levels_function;
@@ -116,9 +185,10 @@ ExitCode run_as_it_can(Context& context, const NetworkRequest& request, const Ho
         std::make_shared<const formats::HeldFile>(model_path(request, config)));
     return run_hosted();
   };
-  if (options.as == kAsOnnxRuntime) {
+  if (options.as == kAsOnnxRuntime || !options.shapes.empty()) {
     if (kind_of(request, config) == ModelKind::kOnnx) return with_host();
-    usage_error("--as is of ONNX files; '" + echoed(model_name(request, config)) + "' is none");
+    usage_error(std::string(options.shapes.empty() ? "--as" : "--shape") + " is of ONNX files; '" +
+                echoed(model_name(request, config)) + "' is none");
   }
   try {
     return run(config);

@@ -20,9 +20,14 @@ struct HostOptions {
   bool no_host = false;  // refuse what the array cannot do
   bool strict = false;   // refuse scales that the configuration's requantizer does not have
   std::string as = "integer";
+  Words shapes;  // NAME=1x3x224x224, of inputs whose shapes the file leaves open
 };
 inline constexpr const char* kAsOnnxRuntime = "onnxruntime";
 void declare_host(Declarations& declared, HostOptions& options);
+// --shape, for commands that need no input.
+void declare_shapes(Declarations& declared, HostOptions& options);
+// By the inputs' names. Throws Error (exit code 2) for what is no shape.
+std::map<std::string, Shape> asked_shapes(const HostOptions& options);
 
 struct HostedModel {
   std::string name;  // as the user gave it

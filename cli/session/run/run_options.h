@@ -43,6 +43,9 @@ inline void check_run(const RunCommandOptions& options) {
                 " does not have; take another engine");
   }
   check_trace(options, options.engine);
+  if (!options.shapes.empty() && !options.input.empty()) {
+    usage_error("--input has its shape; leave --shape out");
+  }
   if (options.no_data && engine.runs_rtl) {
     usage_error("--no-data does not work with --engine " + options.engine +
                 ", which always computes the data");
@@ -61,6 +64,7 @@ inline void declare_run(Declarations& declared, RunCommandOptions& options) {
   declare_set(declared, options);
   declare_network(declared, options);
   declare_host(declared, options);
+  declare_shapes(declared, options);
   declare_input(declared, options);
   declare_mapping(declared, options);
   declare_dram_plan(declared, options);

@@ -168,6 +168,23 @@ def run_onnxruntime(model, inputs):
     return session.run(None, inputs)
 
 
+def fault_of_shapes(run, file, parts):
+    """Without an input its sizes are options."""
+    shape = ["--config", CONFIG, "--shape", "x=2x3x6x10"]
+    done = run("inspect", *shape, file)
+    if done.returncode or len(json.loads(run("inspect", *shape, file, "--json", "-").stdout)["parts"]) != parts:
+        return f"inspect --shape: exit code {done.returncode}: {done.stderr.strip()}"
+    done = run("run", *shape, "--no-data", "--model", file)
+    if done.returncode:
+        return f"run --shape: exit code {done.returncode}: {done.stderr.strip()}"
+    for command in (["inspect", file], ["run", "--no-data", "--model", file]):
+        for wrong in ("x", "=1x3", "x=1x0", "x=1y3", "z=1x3"):
+            done = run(*command, "--shape", wrong)
+            if done.returncode != 2:
+                return f"{command[0]} --shape {wrong}: exit code {done.returncode}"
+    return ""
+
+
 def fault_of(qsim, case, seed, folder):
     """What is wrong; "" where nothing is."""
     network = Network(seed)
@@ -199,6 +216,10 @@ def fault_of(qsim, case, seed, folder):
     done = run("verify", *common, "--engines", "interpreter,systemc,recurrence")
     if done.returncode or ", 0 mismatches; start, free and done" not in done.stdout:
         return f"verify: exit code {done.returncode}: {done.stdout.strip().splitlines()[-1:]} {done.stderr.strip()}"
+    if any(x.shape != dims for x, dims in network.inputs.values()):
+        fault = fault_of_shapes(run, folder / "m.onnx", parts)
+        if fault:
+            return fault
     done = run("run", *common, "--no-host")
     return "" if done.returncode == 4 else f"--no-host: exit code {done.returncode}"
 
