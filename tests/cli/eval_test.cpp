@@ -199,7 +199,7 @@ TEST_F(Eval, RefusesWhatItCannotJudge) {
   refused("--data b.bin --out -", 2, "--out: expected a folder");
   refused("--data b.bin --json no/such/folder/r.json", 3, "no/such/folder");
   refused("--data b.bin --json b.bin", 2, "--json would overwrite 'b.bin', the pictures");
-  refused("--data b.bin --engines systemc --model resnet14-cifar10", 4, "");
+  refused("--data b.bin --engines systemc --strict --model resnet14-cifar10", 4, "");
   for (const char* option : {"seed", "batch", "jobs", "pictures"}) {
     refused("--data b.bin --" + std::string(option) + "=", 2, ": the value is missing");
   }
