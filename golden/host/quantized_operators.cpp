@@ -335,10 +335,10 @@ void combine_levels(HostCall& call, Body body) {
   for_each_position<2>(
       shape, {broadcast_steps(call.shape(0), shape), broadcast_steps(call.shape(3), shape)},
       [&](std::int64_t i, const std::array<std::int64_t, 2>& at) {
-        const float sum =
-            function(a[static_cast<std::size_t>(at[0])], b[static_cast<std::size_t>(at[1])]);
+        const auto sum = static_cast<double>(
+            function(a[static_cast<std::size_t>(at[0])], b[static_cast<std::size_t>(at[1])]));
         out->bytes[static_cast<std::size_t>(i)] =
-            static_cast<std::byte>(saturated_level(static_cast<double>(sum), 0, range));
+            static_cast<std::byte>(saturated_level(sum, 0, range));
       });
 }
 
@@ -369,7 +369,8 @@ void qlinear_add(HostCall& call) {
     return [=](std::int32_t a, std::int32_t b) {
       const float of_first = static_cast<float>(swaps ? b : a) + offset;
       const float of_second = static_cast<float>(swaps ? a : b) + offset;
-      return std::fma(of_first, first_ratio, std::fma(of_second, second_ratio, fixed)) - offset;
+      const float sum = std::fma(of_first, first_ratio, std::fma(of_second, second_ratio, fixed));
+      return static_cast<double>(sum) - static_cast<double>(offset);
     };
   });
 }

@@ -108,8 +108,9 @@ void run_qlinear_average_pool(HostCall& call) {
       const float count = padded ? kernels : window_count(window, part, false);
       const float mean = count > 0.0F ? sum / count : 0.0F;
       const float zero = static_cast<float>(pool.y.zero_point) + offset;
-      const float level = (mean / pool.y.scale + zero) - offset;
-      pooled[static_cast<std::size_t>(o)] = saturated_level(static_cast<double>(level), 0, range);
+      const float level = mean / pool.y.scale + zero;
+      pooled[static_cast<std::size_t>(o)] =
+          saturated_level(static_cast<double>(level) - static_cast<double>(offset), 0, range);
     });
   });
 }
