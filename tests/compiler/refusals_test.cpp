@@ -292,9 +292,8 @@ TEST(FuseLayersRefuses, WhatAFileAsksForAtItsPlaceInTheFile) {
   EXPECT_EQ(
       fused(conv("kernel: 3, rounding: toward_zero")),
       ":3:5: layer 'c': rounding mode toward_zero; the accelerator has floor, half_even, half_up");
-  EXPECT_EQ(
-      fused(conv("kernel: 3, stride: 8")),
-      ":3:5: layer 'c': vertical stride is 8; the accelerator supports up to 7");
+  EXPECT_EQ(fused(conv("kernel: 3, stride: 8")),
+            ":3:5: layer 'c': vertical stride is 8; the accelerator supports up to 7");
   const std::string flatten = "  - {op: flatten, name: f}\n";
   EXPECT_EQ(fused(flatten), ":3:5: layer 'f': a Flatten needs a layer before or after it");
   EXPECT_EQ(fused(flatten + "  - {op: max_pool, name: p, kernel: 1}\n"),

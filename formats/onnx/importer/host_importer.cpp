@@ -45,7 +45,7 @@ constexpr int kMostDepth = 8;  // of graphs inside each other
 
 class HostReader {
  public:
-  HostReader(const ModelFile& file, GraphContents contents, const HostImportOptions& options)
+  HostReader(const ModelFile& file, GraphContents&& contents, const HostImportOptions& options)
       : file_(file),
         proto_(file.proto.graph()),
         nodes_(std::move(contents.nodes)),
