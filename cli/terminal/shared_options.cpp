@@ -45,7 +45,7 @@ void declare_set(Declarations& declared, ConfigOption& options) {
   declared.begin_group(kNetworkGroup);
   declared
       .repeated("--set", options.set,
-                "give a field of the config another value: array_rows=8, host.overlap=true")
+                "give a field of the config another value: array_rows=8, bus_bytes=32")
       .called("FIELD=VALUE");
   declared.end_group();
 }

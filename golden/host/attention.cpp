@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace qsim::golden {
 namespace {
@@ -9,6 +10,10 @@ namespace {
 // max-subtracted exponentials over their sum.
 void softmax_row(std::vector<float>& scores) {
   const float most = *std::ranges::max_element(scores);
+  if (most == -std::numeric_limits<float>::infinity()) {  // no key counts
+    std::ranges::fill(scores, 0.0F);
+    return;
+  }
   float sum = 0;
   for (float& score : scores) {
     score = std::exp(score - most);

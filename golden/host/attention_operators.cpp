@@ -50,16 +50,19 @@ std::function<float(std::int64_t, std::int64_t, std::int64_t)> padding_mask(
                   shape_text({batch, keys}) + ", " + shape_text({batch, rows, keys}));
 }
 
+void check_broadcasts(const HostCall& call, std::size_t index, const Shape& scores) {
+  if (broadcast(call, call.shape(index), scores) == scores) return;
+  call.malformed("a mask or bias of shape " + shape_text(call.shape(index)),
+                 "one that broadcasts to " + shape_text(scores));
+}
+
 // A tensor that broadcasts to [batch][heads][rows][keys]: its element there.
 std::function<float(std::int64_t, std::int64_t, std::int64_t, std::int64_t)> broadcast_bias(
     const HostCall& call, std::size_t index, const AttentionSizes& sizes) {
   if (!call.has(index)) return {};
   require_float32(call, index);
   const Shape scores = {sizes.batch, sizes.heads, sizes.rows, sizes.keys};
-  if (broadcast(call, call.shape(index), scores) != scores) {
-    call.malformed("a bias of shape " + shape_text(call.shape(index)),
-                   "one that broadcasts to " + shape_text(scores));
-  }
+  check_broadcasts(call, index, scores);
   const std::vector<std::int64_t> steps = broadcast_steps(call.shape(index), scores);
   const float* const from = elements<float>(call.input(index)).data();
   return [=](std::int64_t b, std::int64_t h, std::int64_t row, std::int64_t key) {
@@ -101,7 +104,9 @@ SelfAttention self_attention_of(const HostCall& call, std::size_t mask, std::siz
     call.malformed("qkv_hidden_sizes of " + std::to_string(given->size()) + " numbers", "3");
   }
   for (std::size_t i = 0; i < 3; ++i) a.widths[i] = given ? (*given)[i] : w[1] / 3;
-  if (a.wide() != w[1] || a.widths[0] != a.widths[1]) {
+  const bool has_widths =
+      std::ranges::all_of(a.widths, [](std::int64_t wide) { return wide >= 1; });
+  if (!has_widths || a.wide() != w[1] || a.widths[0] != a.widths[1]) {
     call.malformed("weights " + shape_text(w),
                    "columns of queries, as many of keys, and of values");
   }
@@ -221,6 +226,10 @@ void quantized_attention(HostCall& call) {
 Heads heads_of(const HostCall& call, std::size_t index, std::int64_t heads) {
   require_float32(call, index);
   const Shape& shape = call.shape(index);
+  if (shape.empty() || call.shape(0).empty() || shape[0] != call.shape(0)[0]) {
+    call.malformed("input " + std::to_string(index) + " of shape " + shape_text(shape),
+                   "the batch of input 0, " + shape_text(call.shape(0)));
+  }
   if (shape.size() == 4) {
     Heads all = {shape[1], shape[2], shape[3]};
     if (call.computes()) {
@@ -297,7 +306,10 @@ void attention(HostCall& call) {
   const bool is_truth = call.has(3) && call.dtype(3) == DType::kBool;
   const Shape scores = {sizes.batch, sizes.heads, sizes.rows, sizes.keys};
   std::vector<std::int64_t> steps;
-  if (is_truth) steps = broadcast_steps(call.shape(3), scores);
+  if (is_truth) {
+    check_broadcasts(call, 3, scores);
+    steps = broadcast_steps(call.shape(3), scores);
+  }
   const auto added = is_truth ? nullptr : broadcast_bias(call, 3, sizes);
   constexpr float kNever = -std::numeric_limits<float>::infinity();
   rule.bias = [&](std::int64_t b, std::int64_t h, std::int64_t row, std::int64_t key) {

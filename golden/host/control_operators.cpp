@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,15 +28,25 @@ class Body {
     for (std::size_t i = 0; i < own.size(); ++i) {
       copy.values[copy.inputs[i]].array = std::move(own[i]);
     }
-    fold_and_shape(copy);
+    shape_again(copy);
     std::vector<HostArray> found;
     for (const HostValueId id : copy.outputs) found.push_back(copy.values[id].array);
     return found;
   }
 
-  std::vector<Tensor> run(std::vector<Tensor> own) {
-    if (!bound_) bind();
-    return run_host_network(*bound_, std::move(own));
+  std::vector<Tensor> run(std::vector<Tensor> own) const {
+    HostRun run(network_);
+    for (std::size_t i = 0; i < network_.inputs.size(); ++i) {
+      if (i < own.size()) {
+        run.set(network_.inputs[i], std::move(own[i]));
+      } else {
+        run.lend(network_.inputs[i], call_.array(body_.captured[i - own_inputs()]));
+      }
+    }
+    for (const HostNode& node : network_.nodes) run.run(node);
+    std::vector<Tensor> outputs;
+    for (const HostValueId id : network_.outputs) outputs.push_back(run.get(id));
+    return outputs;
   }
 
   void require_ends(std::size_t inputs, std::size_t outputs) const {
@@ -48,20 +57,9 @@ class Body {
   }
 
  private:
-  // What it reads of the graphs around it becomes constants, once for all iterations.
-  void bind() {
-    bound_ = network_;
-    for (std::size_t i = 0; i < body_.captured.size(); ++i) {
-      const HostValueId id = network_.inputs[own_inputs() + i];
-      bound_->values[id].array = call_.array(body_.captured[i]);
-    }
-    bound_->inputs.resize(own_inputs());
-  }
-
   HostCall& call_;
   const HostBody& body_;
   const HostNetwork& network_;
-  std::optional<HostNetwork> bound_;
 };
 
 // Declares the output as far as `found` is known.
@@ -87,10 +85,10 @@ HostArray shape_of(const HostArray& array) {
 
 void run_if(HostCall& call) {
   const std::size_t outputs = call.node().outputs.size();
-  std::array<Body, 2> branches = {Body(call, "else_branch"), Body(call, "then_branch")};
+  const std::array<Body, 2> branches = {Body(call, "else_branch"), Body(call, "then_branch")};
   for (const Body& branch : branches) branch.require_ends(0, outputs);
   if (call.knows(0)) {
-    Body& taken = branches[call.integer(0) != 0 ? 1 : 0];
+    const Body& taken = branches[call.integer(0) != 0 ? 1 : 0];
     if (call.computes()) {
       std::vector<Tensor> found = taken.run({});
       for (std::size_t i = 0; i < outputs; ++i) call.give(i, std::move(found[i]));
@@ -172,13 +170,18 @@ class LoopNode {
   }
 
   void run() {
-    if (!call_.computes()) return declare_shapes();
+    if (!call_.computes() || call_.is_before_run()) return declare_shapes();
+    if (!call_.has(0) && !call_.has(1)) {
+      call_.refuse("neither a number of iterations nor a condition", "one of them");
+    }
     std::int64_t most = call_.has(0) ? call_.integer(0) : std::numeric_limits<std::int64_t>::max();
     bool goes_on = !call_.has(1) || is_true(call_, call_.input(1));
     std::vector<Tensor> state;
     for (std::size_t i = 0; i < carried_; ++i) state.push_back(call_.input(2 + i));
     std::vector<Stack> stacks(call_.node().outputs.size() - carried_);
+    bool has_run = false;
     for (std::int64_t n = 0; n < most && goes_on; ++n) {
+      has_run = true;
       std::vector<Tensor> own = {scalar(n), truth(goes_on)};
       std::ranges::move(state, std::back_inserter(own));
       std::vector<Tensor> found = body_.run(std::move(own));
@@ -187,8 +190,8 @@ class LoopNode {
       for (std::size_t i = 0; i < carried_; ++i) state.push_back(std::move(found[1 + i]));
       for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i].add(call_, found[1 + carried_ + i]);
     }
-    std::vector<HostArray> like;
-    if (!stacks.empty()) like = body_.shapes(known_inputs());
+    std::vector<HostArray> like(1 + call_.node().outputs.size());
+    if (!has_run) like = body_.shapes(known_inputs());
     for (std::size_t i = 0; i < carried_; ++i) call_.give(i, std::move(state[i]));
     for (std::size_t i = 0; i < stacks.size(); ++i) {
       call_.give(carried_ + i, std::move(stacks[i]).finish(like[1 + carried_ + i]));

@@ -64,6 +64,8 @@ class HostCall {
 
   // Whether all inputs have their values, so that outputs are computed and not only shaped.
   bool computes() const { return computes_; }
+  // Whether it is asked before a run, what is known of the outputs.
+  bool is_before_run() const { return most_bytes_ != std::numeric_limits<std::int64_t>::max(); }
   bool wants(std::size_t index) const;  // the node has that output
   // Declares an output. Returns its tensor, zeros, to be filled; null where nothing is computed or
   // the node has no such output.

@@ -40,9 +40,13 @@ void fold_bodies(HostNode& node) {
 }  // namespace
 
 void fold_and_shape(HostNetwork& network) {
+  for (HostNode& node : network.nodes) fold_bodies(node);
+  shape_again(network);
+}
+
+void shape_again(HostNetwork& network) {
   std::int64_t left = kMostFoldedBytes;
-  for (HostNode& node : network.nodes) {
-    fold_bodies(node);
+  for (const HostNode& node : network.nodes) {
     std::vector<HostArray> found = run_host_node(node, inputs_of(network, node), left);
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (node.outputs[i] == kAbsentValue) continue;
@@ -52,10 +56,14 @@ void fold_and_shape(HostNetwork& network) {
   }
 }
 
-HostRun::HostRun(const HostNetwork& network) : network_(network), values_(network.values.size()) {}
+HostRun::HostRun(const HostNetwork& network)
+    : network_(network), values_(network.values.size()), lent_(network.values.size(), nullptr) {}
+
+void HostRun::lend(HostValueId id, const HostArray& array) { lent_[id] = &array; }
 
 const HostArray& HostRun::array(HostValueId id) const {
-  return values_[id].has_values() ? values_[id] : network_.values[id].array;
+  if (values_[id].has_values()) return values_[id];
+  return lent_[id] != nullptr ? *lent_[id] : network_.values[id].array;
 }
 
 void HostRun::set(HostValueId id, Tensor tensor) {

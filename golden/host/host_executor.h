@@ -11,6 +11,8 @@ namespace qsim::golden {
 // because all that they come from is (is_folded()). Throws Error for a node that the host does not
 // support.
 void fold_and_shape(HostNetwork& network);
+// The same of a network whose nodes' graphs it was done for before.
+void shape_again(HostNetwork& network);
 
 // The values of a run, one for each of HostNetwork::values.
 class HostRun {
@@ -20,6 +22,8 @@ class HostRun {
 
   // Sets a value; its dtype and, where that is known, its shape must be the network's.
   void set(HostValueId id, Tensor tensor);
+  // The same of a value that stays where it is, and must outlive the run.
+  void lend(HostValueId id, const HostArray& array);
   const Tensor& get(HostValueId id) const;
   // Runs one node, unless it is folded; its inputs must be there.
   void run(const HostNode& node);
@@ -29,6 +33,7 @@ class HostRun {
 
   const HostNetwork& network_;
   std::vector<HostArray> values_;  // constants stay in the network
+  std::vector<const HostArray*> lent_;
 };
 
 // The outputs of a whole run, in the order of HostNetwork::outputs. `inputs` are as

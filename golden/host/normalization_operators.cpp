@@ -273,6 +273,16 @@ void run_embed_layer_normalization(HostCall& call) {
     call.malformed("shapes " + shape_text(ids) + " and " + shape_text(words),
                    "batch and rows, and a table");
   }
+  for (const std::size_t same : {std::size_t{1}, std::size_t{7}}) {
+    if (call.has(same) && call.shape(same) != ids) {
+      call.malformed("input " + std::to_string(same) + " of shape " + shape_text(call.shape(same)),
+                     shape_text(ids));
+    }
+  }
+  if (call.has(8) && call.shape(8) != ids && call.shape(8) != Shape{1, ids[1]}) {
+    call.malformed("positions of shape " + shape_text(call.shape(8)),
+                   shape_text(ids) + " or " + shape_text({1, ids[1]}));
+  }
   const Shape shape = {ids[0], ids[1], words[1]};
   Normalization n = {.shape = shape, .axes = axes_from(2, 3)};
   n.epsilon = call.attribute("epsilon", 1e-12F);
@@ -289,7 +299,6 @@ void run_embed_layer_normalization(HostCall& call) {
   for (std::int64_t i = 0; i < ids[0] * ids[1]; ++i) positions.push_back(i % ids[1]);
   if (call.has(8)) {
     const std::vector<std::int64_t> given = call.integers(8);
-    if (given.empty()) call.malformed("no positions", "one a word");
     for (std::size_t i = 0; i < positions.size(); ++i) positions[i] = given[i % given.size()];
   }
   if (call.has(4) && call.has(1)) add_rows(call, 4, call.integers(1), elements<float>(total));

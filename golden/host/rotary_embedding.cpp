@@ -11,7 +11,7 @@ namespace {
 // caches before the positions, the contributed one after them.
 void rotary_embedding(HostCall& call, std::size_t positions, std::size_t cosines,
                       std::size_t sines) {
-  require_float32(call, 0);
+  for (const std::size_t input : {std::size_t{0}, cosines, sines}) require_float32(call, input);
   const Shape& shape = call.shape(0);
   Tensor* const out = call.output(0, DType::kFloat32, shape);
   if (out == nullptr) return;

@@ -105,6 +105,9 @@ void stft(HostCall& call) {
   const std::int64_t step = call.integer(1);
   const bool has_window = call.has(2);
   if (!has_window && !call.has(3)) call.malformed("no window and no frame_length", "one of them");
+  if (has_window && call.shape(2).size() != 1) {
+    call.malformed("a window of shape " + shape_text(call.shape(2)), "one axis");
+  }
   const std::int64_t length = call.has(3) ? call.integer(3) : call.shape(2).at(0);
   check_length(call, length);
   if (step < 1 || length > shape[1] || (has_window && call.shape(2) != Shape{length})) {
@@ -181,8 +184,10 @@ void mel_weight_matrix(HostCall& call) {
   const double rate = call.real(2);
   const double low = call.real(3);
   const double high = call.real(4);
-  if (bands < 1 || length < 1 || !(rate > 0) || !(low >= 0) || !(high > low)) {
-    call.malformed("no bands, samples or range of frequencies", "1 or more, and a range");
+  if (bands < 1 || length < 1 || !(rate > 0) || !(low >= 0) || !(high > low) ||
+      !(high <= rate / 2)) {
+    call.malformed("no bands, samples or range of frequencies",
+                   "1 or more, and a range within half the sample rate");
   }
   const DType dtype = asked_type(call);
   const std::int64_t bins = length / 2 + 1;

@@ -121,7 +121,7 @@ class Folding {
 
   // Gemm's alpha and beta.
   void take_factors(HostNode& node) {
-    if (!is_onnx(node, "Gemm")) return;
+    if (!is_onnx(node, "Gemm") || node.inputs.size() < 2) return;
     const float alpha = real_of(node, "alpha", 1);
     const float beta = real_of(node, "beta", 1);
     const HostValueId bias = input_of(node, 2);

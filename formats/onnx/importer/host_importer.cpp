@@ -321,10 +321,12 @@ class HostReader {
   // A host has wider types for uint16, int4 and uint4: a QuantizeLinear to them says so by its
   // attribute output_dtype.
   void name_type_of_levels(HostNode& node) const {
+    node.attributes.erase(kLevelsOffset);
     if (node.op != "QuantizeLinear" || node.inputs.size() < 3 || node.inputs[2] == kAbsentValue) {
       return;
     }
     const int type = stored_type_of(network_.values[node.inputs[2]].name);
+    node.attributes.erase("output_dtype");  // zero_points have the type
     if (is_wider_on_host(type)) node.attributes["output_dtype"] = std::int64_t{type};
   }
 

@@ -90,7 +90,8 @@ class Fusion {
   const HostNode* dequantize(HostValueId id) const {
     const HostNode* node = maker(id);
     const bool is_one = node != nullptr && node->op == "DequantizeLinear" &&
-                        node->inputs.size() >= 2 && !node->attributes.contains("block_size");
+                        node->inputs.size() >= 2 && node->inputs[0] != kAbsentValue &&
+                        node->inputs[1] != kAbsentValue && !node->attributes.contains("block_size");
     return is_one ? node : nullptr;
   }
 
@@ -99,7 +100,10 @@ class Fusion {
   }
 
   std::optional<HostNode> fused_at(const HostNode& quantize) const {
-    if (quantize.op != "QuantizeLinear" || quantize.inputs.size() != 3) return std::nullopt;
+    if (quantize.op != "QuantizeLinear" || quantize.inputs.size() != 3 ||
+        std::ranges::find(quantize.inputs, kAbsentValue) != quantize.inputs.end()) {
+      return std::nullopt;
+    }
     const HostNode* node = maker(quantize.inputs[0]);
     // float_nodes() has found those whose Relu or Clip does more than the levels' own range.
     while (node != nullptr && (node->op == "Relu" || node->op == "Clip")) {

@@ -32,7 +32,7 @@ class Moves {
   void run() {
     std::map<std::size_t, std::vector<ModelNode>> before;  // what comes before a node
     for (const ModelNode& node : nodes_) {
-      if (node.proto->op_type() != "QuantizeLinear") continue;
+      if (node.proto->op_type() != "QuantizeLinear" || node.proto->input_size() == 0) continue;
       const std::optional<std::size_t> move = first_move(*node.proto);
       if (move) before[*move] = pair_before(*move, *node.proto);
     }
@@ -50,7 +50,8 @@ class Moves {
  private:
   const onnx::NodeProto* maker(const std::string& tensor) const {
     const auto found = makers_.find(tensor);
-    return found == makers_.end() ? nullptr : nodes_[found->second].proto;
+    const bool reads = found != makers_.end() && nodes_[found->second].proto->input_size() > 0;
+    return reads ? nodes_[found->second].proto : nullptr;
   }
 
   bool is_read_once(const std::string& tensor) const {

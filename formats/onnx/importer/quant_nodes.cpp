@@ -23,10 +23,12 @@ std::int64_t integer_of(const onnx::NodeProto& node, std::string_view name, std:
   return found == nullptr ? fallback : found->i();
 }
 
-// What a node does to a number: level = clamp(rint(x / scale + zero_point), lo, hi).
+// What a node does to a constant: level = clamp(rint(x / scale + zero_point), lo, hi). Other
+// numbers get QuantizeLinear's rounding, before its zero_point.
 struct Rule {
-  std::vector<float> scales;  // one, or one along `axis`
-  std::int64_t axis = 0;
+  std::vector<float> scales;       // one, or one along an axis
+  std::int64_t axis_from_end = 1;  // 1: the last one
+  std::int64_t axis(std::int64_t rank) const { return rank - axis_from_end; }
   std::int32_t zero_point = 0;
   DType dtype = DType::kInt8;
   std::int32_t lo = -128;
@@ -62,16 +64,19 @@ class Replacing {
  private:
   bool replace(const ModelNode& node) {
     const onnx::NodeProto& proto = *node.proto;
+    if (proto.output_size() != 1) return false;
     if (proto.op_type() == "BipolarQuant" && proto.input_size() == 2) return bipolar(node);
     if (proto.op_type() != "Quant" || proto.input_size() != 4) return false;
     const std::optional<Rule> rule = rule_of(proto);
     if (!rule) return false;
     if (const auto x = reals_of(proto.input(0))) {
+      const auto is_finite = [](float real) { return std::isfinite(real); };
+      if (!std::ranges::all_of(x->as<float>(), is_finite)) return false;
       return dequantize(node, *rule, levels_of(*x, *rule));
     }
     if (rule->scales.size() != 1) return false;
     const std::string levels = add_levels(node, *rule);
-    finish(node, *rule, levels);
+    finish(node, *rule, levels, 0);
     return true;
   }
 
@@ -119,15 +124,16 @@ class Replacing {
     const auto& shape = scales->shape;
     const auto longest = std::ranges::find_if(shape, [](std::int64_t dim) { return dim > 1; });
     if (longest == shape.end()) return rule;
-    rule.axis = longest - shape.begin();
+    rule.axis_from_end = shape.end() - longest;
     return *longest == scales->elems() ? std::optional(rule) : std::nullopt;
   }
 
   static Tensor levels_of(const Tensor& x, const Rule& rule) {
     Tensor levels(rule.dtype, x.shape);
     std::int64_t inner = 1;  // elements from one scale to the next
-    for (std::size_t d = static_cast<std::size_t>(rule.axis) + 1; d < x.shape.size(); ++d) {
-      inner *= x.shape[d];
+    const auto rank = std::ssize(x.shape);
+    for (std::int64_t d = std::max<std::int64_t>(rule.axis(rank) + 1, 0); d < rank; ++d) {
+      inner *= x.shape[static_cast<std::size_t>(d)];
     }
     const auto reals = x.as<float>();
     for (std::size_t i = 0; i < reals.size(); ++i) {
@@ -151,12 +157,12 @@ class Replacing {
   }
 
   bool dequantize(const ModelNode& node, const Rule& rule, const Tensor& levels) {
+    const std::int64_t axis = rule.axis(std::ssize(levels.shape));
     if (rule.scales.size() > 1 &&
-        (rule.axis >= std::ssize(levels.shape) ||
-         levels.shape[static_cast<std::size_t>(rule.axis)] != std::ssize(rule.scales))) {
+        (axis < 0 || levels.shape[static_cast<std::size_t>(axis)] != std::ssize(rule.scales))) {
       return false;
     }
-    finish(node, rule, add_constant(node, "levels", levels));
+    finish(node, rule, add_constant(node, "levels", levels), axis);
     return true;
   }
 
@@ -173,7 +179,8 @@ class Replacing {
     made.set_name(node.proto->name());
     for (const std::string& input : inputs) made.add_input(input);
     made.add_output(output);
-    made_.push_back({&made, node.index});
+    // Numbers that no node of the file has: nodes are told apart by them.
+    made_.push_back({&made, 2 * model_.file->proto.graph().node_size() + next_index_++});
     return made;
   }
 
@@ -210,7 +217,8 @@ class Replacing {
     return clipped;
   }
 
-  void finish(const ModelNode& node, const Rule& rule, const std::string& levels) {
+  void finish(const ModelNode& node, const Rule& rule, const std::string& levels,
+              std::int64_t axis_of_scales) {
     onnx::NodeProto& made = add_node(node, "DequantizeLinear",
                                      {levels, add_constant(node, "scale", scales_of(rule)),
                                       add_constant(node, "zero_point", zero_points_of(rule))},
@@ -219,11 +227,12 @@ class Replacing {
     onnx::AttributeProto& axis = *made.add_attribute();
     axis.set_name("axis");
     axis.set_type(onnx::AttributeProto::INT);
-    axis.set_i(rule.axis);
+    axis.set_i(axis_of_scales);
   }
 
   ModelGraph& model_;
   std::vector<ModelNode> made_;
+  int next_index_ = 0;
 };
 
 }  // namespace

@@ -51,6 +51,7 @@ class SessionWeights {
  public:
   explicit SessionWeights(ModelGraph& model) : model_(model) {
     for (const ModelNode& node : model.nodes) {
+      if (node.proto->input_size() == 0 || node.proto->output_size() == 0) continue;
       for (const std::string& output : node.proto->output()) makers_[output] = node.proto;
       for (const std::string& input : reads_of(*node.proto)) readers_[input] = node.proto;
     }
@@ -82,7 +83,8 @@ class SessionWeights {
   // (weight_bias_quantization.cc and qdq_propagation.cc in onnxruntime/core/optimizer).
   bool reads_levels(const onnx::NodeProto& proto) const {
     const std::string& op = proto.op_type();
-    if ((op != "Conv" && op != "Gemm" && op != "ConvTranspose") || proto.input_size() < 2) {
+    if ((op != "Conv" && op != "Gemm" && op != "ConvTranspose") || proto.input_size() < 2 ||
+        proto.output_size() != 1) {
       return false;
     }
     if (proto.input_size() == 3 && !proto.input(2).empty()) {

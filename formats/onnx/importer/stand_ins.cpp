@@ -43,10 +43,11 @@ std::optional<Ends> ends_of(const HostNetwork& network, const LevelsUnit& unit) 
   std::optional<std::size_t> last;
   for (const std::size_t n : unit.nodes) {
     const HostNode& node = network.nodes[n];
+    if (node.inputs.empty() || node.outputs.empty()) continue;
     if (node.op == "DequantizeLinear" && node.inputs[0] == unit.sources[0] && !first) first = n;
     if (node.op == "QuantizeLinear" && node.outputs[0] == unit.output) last = n;
   }
-  if (!first || !last) return std::nullopt;
+  if (!first || !last || network.nodes[*last].inputs[0] == kAbsentValue) return std::nullopt;
   if (network.nodes[*last].inputs[0] == network.nodes[*first].outputs[0]) return std::nullopt;
   return Ends{*first, *last};
 }
@@ -189,7 +190,10 @@ std::optional<AffineLevels> affine_levels(const ChannelAffine& affine, float inp
   for (std::size_t c = 0; c < affine.factors.size(); ++c) {
     const double factor = affine.factors[c];
     const bool is_zero = factor == 0;
-    levels.scales.push_back(is_zero ? 1.0F : static_cast<float>(std::abs(factor) / kWeight));
+    // Of a channel that is its offset alone, the bias has 20 bits.
+    const double scale =
+        is_zero ? std::abs(affine.offsets[c]) * 0x1p-20 / input_scale : std::abs(factor) / kWeight;
+    levels.scales.push_back(scale == 0 ? 1.0F : static_cast<float>(scale));
     levels.bias_scales.push_back(levels.scales[c] * input_scale);
     const double bias = std::nearbyint(affine.offsets[c] / levels.bias_scales[c]);
     const bool fits = std::abs(bias) < std::numeric_limits<std::int32_t>::max() / 2.0;
@@ -268,6 +272,7 @@ std::optional<StandIn> affine_stand_in(const HostNetwork& network, const LevelsU
     } else {
       last = &node;
     }
+    if (node.outputs.empty()) return std::nullopt;
     value = node.outputs[0];
   }
   if (last == nullptr || value != network.nodes[ends->quantize].inputs[0]) return std::nullopt;

@@ -142,7 +142,7 @@ Tensor dequantized_bias(const NodeReader& node, const ModelNode& constant, std::
     const std::int32_t level = level_at(levels, c);
     const bool is_own = levels.dtype == DType::kInt32 && zero_point == 0 &&
                         are_near(scale, static_cast<float>(product));
-    const float real = static_cast<float>(level - zero_point) * scale;
+    const float real = static_cast<float>(std::int64_t{level} - zero_point) * scale;
     bias.as<std::int32_t>()[c] = is_own ? level : bias_at(node, c, real, product);
   }
   return bias;

@@ -76,6 +76,12 @@ TEST(HostLoop, EndsByItsCountOrItsCondition) {
             (std::vector<Tensor>{f32({}, {1}), f32({0}, {})}));
 }
 
+TEST(HostLoop, NeedsAnEnd) {
+  const OneNode endless = doubling().absent().absent().input(f32({}, {1}));
+  EXPECT_NE(endless.error(kUnsupported).find("neither a number of iterations nor a condition"),
+            std::string::npos);
+}
+
 TEST(HostLoop, KnowsBeforeARunWhatNoIterationChanges) {
   const auto known = [](const std::vector<HostArray>& found) {
     return known_of(found[0]) + ", " + known_of(found[1]);

@@ -137,6 +137,7 @@ def channels(n):
     """A normalization and a factor a channel, which the array has as convolutions."""
     x = n.for_host(n.conv(n.levels(n.input("x", 1, 3, 8, 8)), 3, 8))
     numbers = [n.random.integers(-8, 9, 8).astype(np.float32) / 8 for _ in range(3)]
+    numbers[0][0] = 0  # a channel that is its summand alone
     y = n.add("BatchNormalization", x, *map(n.constant, numbers), n.constant(np.full(8, 4, np.float32)), epsilon=0.0)
     y = n.levels(n.add("Relu", y))
     factor = n.constant(n.random.integers(-8, 9, (8, 1, 1)).astype(np.float32) / 8)

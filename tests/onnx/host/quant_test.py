@@ -3,6 +3,7 @@ runs too. Runs in the environment of tools/ort/install.sh.
 
 usage: quant_test.py QSIM
 """
+import json
 import pathlib
 import subprocess
 import sys
@@ -59,11 +60,13 @@ class Writer:
     def reals(self, *shape):
         return self.random.normal(0, 1, shape).astype(np.float32)
 
-    def model(self, bits):
+    def model(self, bits, has_host):
         x = self.quant("x", 1 / 16, 8)
         scales = (2.0 ** self.random.integers(-6, -3, (8, 1, 1, 1))).astype(np.float32)
         weights = self.quant(self.constant(self.reals(8, 3, 3, 3)), scales, bits, narrow=True)
         y = self.quant(self.add("Relu", self.add("Conv", x, weights, pads=[1] * 4)), 1 / 4, bits, signed=False)
+        if has_host:
+            y = self.quant(self.add("Transpose", y, perm=[0, 1, 3, 2]), 1 / 4, bits, signed=False)
         z = self.add("Conv", y, self.signs(self.reals(4, 8, 1, 1), 1 / 8))
         output = self.quant(z, 1 / 8, 8)
         domains = {"": 13} | ({self.domain: 1} if self.domain else {})
@@ -77,15 +80,21 @@ def main(qsim):
     wrong = 0
     for seed, bits in enumerate((8, 4, 3, 2)):
         x = np.random.default_rng(seed).normal(0, 2, (1, 3, 8, 8)).astype(np.float32)
-        expected = run_onnxruntime(Writer(seed, "").model(bits), {"x": x})[0]
+        has_host = bits % 4 == 0
+        expected = run_onnxruntime(Writer(seed, "").model(bits, has_host), {"x": x})[0]
         for domain in DOMAINS:
             with tempfile.TemporaryDirectory() as name:
                 folder = pathlib.Path(name)
-                onnx.save(Writer(seed, domain).model(bits), folder / "m.onnx")
+                onnx.save(Writer(seed, domain).model(bits, has_host), folder / "m.onnx")
                 np.save(folder / "x.npy", x)
                 done = subprocess.run([qsim, "run", "--config", CONFIG, "--model", folder / "m.onnx", "--input",
-                                       folder / "x.npy", "--out", folder / "out"], text=True, capture_output=True)
+                                       folder / "x.npy", "--out", folder / "out", "--json", folder / "r.json"], text=True,
+                                      capture_output=True)
                 found = np.load(folder / "out/output.npy") if done.returncode == 0 else None
+                parts = json.loads((folder / "r.json").read_text()).get("host", {}).get("parts") if found is not None else 0
+            if parts != (2 if has_host else None):
+                print(f"{domain}, {bits} bits: {parts} parts")
+                wrong += 1
             if found is None or not np.array_equal(found, expected) or len(np.unique(expected)) < 4:
                 print(f"{domain}, {bits} bits: {done.stderr.strip() or 'the outputs differ, or are nearly constant'}")
                 wrong += 1
