@@ -55,6 +55,32 @@ void import_relu_of_levels(const NodeReader& node, GraphBuilder& graph) {
   graph.define_moved(node, input, Relu{}, value.shape, input.axes);
 }
 
+// Clip of the integers themselves: levels of fewer bits than their type has.
+void clip_levels(const NodeReader& node, GraphBuilder& graph) {
+  node.require_inputs(1, 3);
+  const NodeAttributes attributes(node, {});
+  const ImportedTensor input = graph.levels(node, 0);
+  const Value& value = graph.value(input);
+  const Quantization own = graph.quantization(input);
+  const auto bound = [&](int index, const char* name, std::int32_t none) {
+    std::int32_t level = none;
+    if (node.has_input(index)) {
+      const Tensor tensor = node.constant(index, name);
+      if (tensor.dtype != value.dtype || tensor.elems() != 1) {
+        node.refuse(std::string(name) + " is " + std::string(dtype_name(tensor.dtype)) + " " +
+                        shape_text(tensor.shape),
+                    "one number of " + std::string(dtype_name(value.dtype)));
+      }
+      level = level_at(tensor, 0);
+    }
+    return static_cast<float>(level - own.zero_point) * own.scale.real();
+  };
+  const float low = bound(1, "min", value.min());
+  const float high = bound(2, "max", value.max());
+  const ImportedTensor reals = graph.apply(input, [=](float x) { return clip(x, low, high); });
+  graph.define(node, graph.quantized_levels(node, node.layer_name(), "clip", reals, own));
+}
+
 // QLinearLeakyRelu, QLinearSigmoid: X, its scale and zero_point, and Y's.
 void import_qlinear(const NodeReader& node, GraphBuilder& graph, const std::string& name,
                     const RealFunction& function) {
@@ -77,6 +103,7 @@ void import_relu(const NodeReader& node, GraphBuilder& graph) {
 }
 
 void import_clip(const NodeReader& node, GraphBuilder& graph) {
+  if (graph.tensor(node, 0).kind == Kind::kLevels) return clip_levels(node, graph);
   const auto [low, high] = read_clip(node);
   if (narrow_open_layer(node, graph, low, high)) return;
   apply_to_reals(node, graph, [lo = low, hi = high](float x) { return clip(x, lo, hi); });

@@ -39,6 +39,8 @@ class HostedImport {
       : options_(options), model_(read_model_graph(file)) {
     replace_quant_nodes(model_);
     require_form(file, model_);
+    std::erase_if(model_.nodes,
+                  [](const ModelNode& node) { return node.proto->output_size() == 0; });
     std::vector<ModelNode> nodes = model_.nodes;
     rewrite_as_session(model_, nodes);
     hosted_.network = import_host_network(file, model_, options.host);

@@ -46,7 +46,9 @@ class Replacing {
     bool has_changed = false;
     for (const ModelNode& node : model_.nodes) {
       const std::size_t before = made_.size();
-      if (std::ranges::find(kDomains, node.proto->domain()) == kDomains.end() || !replace(node)) {
+      const bool is_known = std::ranges::find(kDomains, node.proto->domain()) != kDomains.end() &&
+                            node.proto->output_size() == 1;
+      if (!is_known || !replace(node)) {
         nodes.push_back(node);
         continue;
       }
@@ -64,7 +66,6 @@ class Replacing {
  private:
   bool replace(const ModelNode& node) {
     const onnx::NodeProto& proto = *node.proto;
-    if (proto.output_size() != 1) return false;
     if (proto.op_type() == "BipolarQuant" && proto.input_size() == 2) return bipolar(node);
     if (proto.op_type() != "Quant" || proto.input_size() != 4) return false;
     const std::optional<Rule> rule = rule_of(proto);

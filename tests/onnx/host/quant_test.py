@@ -71,7 +71,7 @@ class Writer:
         output = self.quant(z, 1 / 8, 8)
         domains = {"": 13} | ({self.domain: 1} if self.domain else {})
         value = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 3, 8, 8])
-        graph = helper.make_graph(self.nodes, "quant", [value], [onnx.ValueInfoProto(name=output)], self.constants)
+        graph = helper.make_graph(self.nodes, "quant", [value], [helper.make_tensor_value_info(output, onnx.TensorProto.FLOAT, None)], self.constants)
         return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid(*d) for d in domains.items()])
 
 
