@@ -25,11 +25,28 @@ std::vector<std::size_t> makers_of(const HostNetwork& network) {
   return makers;
 }
 
-// Collects the nodes that make a value, back to levels.
+// Collects the nodes that make a value, back to levels. What a QuantizeLinear writes for a Clip
+// alone counts as its own numbers: the two make levels of fewer bits.
 class Collector {
  public:
   Collector(const HostNetwork& network, const std::vector<std::size_t>& makers)
-      : network_(network), makers_(makers) {}
+      : network_(network), makers_(makers), is_clipped_(network.values.size(), false) {
+    std::vector<int> readers(network.values.size(), 0);
+    for (const HostNode& node : network.nodes) {
+      for (const HostValueId id : node.inputs) readers[id == kAbsentValue ? 0 : id] += 1;
+    }
+    for (const HostValueId id : network.outputs) readers[id] += 1;
+    for (const HostNode& node : network.nodes) {
+      if (node.op != "Clip" || node.inputs.empty() || node.inputs[0] == kAbsentValue) continue;
+      const HostValueId id = node.inputs[0];
+      is_clipped_[id] = readers[id] == 1 && makers[id] != kNone &&
+                        network.nodes[makers[id]].op == "QuantizeLinear";
+    }
+  }
+
+  bool are_levels(HostValueId id) const {
+    return is_levels(network_.values[id]) && !is_clipped_[id];
+  }
 
   LevelsUnit collect(HostValueId output) {
     LevelsUnit unit;
@@ -41,7 +58,7 @@ class Collector {
       open.pop_back();
       for (const HostValueId id : node.inputs) {
         if (id == kAbsentValue) continue;
-        if (is_levels(network_.values[id])) {
+        if (are_levels(id)) {
           if (std::ranges::find(unit.sources, id) == unit.sources.end()) unit.sources.push_back(id);
         } else if (makers_[id] != kNone) {
           if (nodes.insert(makers_[id]).second) open.push_back(makers_[id]);
@@ -58,6 +75,7 @@ class Collector {
  private:
   const HostNetwork& network_;
   const std::vector<std::size_t>& makers_;
+  std::vector<bool> is_clipped_;
 };
 
 // Puts units into parts, one after the other.
@@ -178,8 +196,7 @@ std::vector<LevelsUnit> levels_units(const HostNetwork& network) {
   std::vector<LevelsUnit> units;
   for (const HostNode& node : network.nodes) {
     for (const HostValueId id : node.outputs) {
-      if (id != kAbsentValue && is_levels(network.values[id]))
-        units.push_back(collector.collect(id));
+      if (id != kAbsentValue && collector.are_levels(id)) units.push_back(collector.collect(id));
     }
   }
   return units;
