@@ -33,9 +33,11 @@ class Collector {
       : network_(network), makers_(makers), is_clipped_(network.values.size(), false) {
     std::vector<int> readers(network.values.size(), 0);
     for (const HostNode& node : network.nodes) {
-      for (const HostValueId id : node.inputs) readers[id == kAbsentValue ? 0 : id] += 1;
+      for (const HostValueId id : node.inputs) {
+        if (id != kAbsentValue) ++readers[id];
+      }
     }
-    for (const HostValueId id : network.outputs) readers[id] += 1;
+    for (const HostValueId id : network.outputs) ++readers[id];
     for (const HostNode& node : network.nodes) {
       if (node.op != "Clip" || node.inputs.empty() || node.inputs[0] == kAbsentValue) continue;
       const HostValueId id = node.inputs[0];
