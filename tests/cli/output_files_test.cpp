@@ -228,8 +228,8 @@ bool is_word(const std::string& option) {
   static const std::set<std::string> kWords = {"--fail-if",  // conditions_test.cpp
                                                "--layers",   // a pattern, but a file of `quantize`
                                                "--layer",   "--trace-window", "--trace-layers",
-                                               "--set",     "--percentile",   "--range",
-                                               "--sizes",   "--only"};
+                                               "--set",     "--shape",        "--percentile",
+                                               "--range",   "--sizes",        "--only"};
   return kWords.contains(option);
 }
 
