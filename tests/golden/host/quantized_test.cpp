@@ -254,5 +254,20 @@ TEST(HostQuantized, ScalesAndZeroPointsThatDoNotFitAreRefused) {
       .error(kBad);
 }
 
+// The host has wider types for these: the file's type is an attribute.
+TEST(HostQuantizeLinear, SaturatesToTheTypeOfTheFile) {
+  const auto levels = [](Int onnx, const Tensor& zero_point) {
+    return OneNode("QuantizeLinear", 21)
+        .with("output_dtype", onnx)
+        .input(f32({3}, {-1e6, 3, 1e6}))
+        .input(f32({}, {1}))
+        .input(zero_point)
+        .result();
+  };
+  EXPECT_EQ(levels(4, i32({}, {1})), i32({3}, {0, 4, 65535}));
+  EXPECT_EQ(levels(22, i8({}, {1})), i8({3}, {-8, 4, 7}));
+  EXPECT_EQ(levels(21, u8({}, {1})), u8({3}, {0, 4, 15}));
+}
+
 }  // namespace
 }  // namespace qsim::golden
