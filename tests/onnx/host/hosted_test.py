@@ -146,9 +146,9 @@ def channels(n):
 
 def moved_mean(n):
     """A mean whose numbers are moved before they become levels, and a Concat of one tensor."""
-    x = n.for_host(n.conv(n.levels(n.input("x", 1, 3, 8, 8)), 3, 8))
+    x = n.conv(n.for_host(n.levels(n.input("x", 1, 3, 8, 8))), 3, 8)
     mean = n.add("Reshape", n.add("GlobalAveragePool", n.levels(n.add("Relu", x), 1 / 64, np.uint8(0))), n.constant(np.int64([1, 8])))
-    return 2, [n.levels(n.add("Concat", n.levels(n.add("MatMul", n.levels(mean, 1 / 64, np.uint8(0)), n.weights(8, 10)), 1 / 64), axis=1))]
+    return 1, [n.levels(n.add("Concat", n.levels(n.add("MatMul", n.levels(mean, 1 / 64, np.uint8(0)), n.weights(8, 10)), 1 / 64), axis=1))]
 
 
 def own_biases(n):
