@@ -171,7 +171,7 @@ ExitCode explain_model(Context& context, const ExplainOptions& options,
   return ExitCode::kOk;
 }
 
-// Of a network with a host, the part that has the layer of --layer.
+// The part of a network with a host that has the layer of --layer.
 ExitCode explain_part(Context& context, const ExplainOptions& options,
                       const NetworkRequest& network, const ArchConfig& config) {
   HostedModel hosted = load_hosted(context, network, {}, config, {});

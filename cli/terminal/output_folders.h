@@ -19,7 +19,7 @@ bool is_output_file(const std::string& name);
 bool is_eval_file(const std::string& name);
 bool is_golden_file(const std::string& name);
 bool is_vector_file(const std::string& name);
-// Of an output of a network with a host: output.npy, output_1.npy, ...
+// The file of an output of a network with a host: output.npy, output_1.npy, ...
 std::string host_output_name(std::size_t index);
 
 inline constexpr const char* kRunFile = "run.json";

@@ -16,7 +16,8 @@
 namespace qsim::golden {
 namespace {
 
-// What the contributed operators' masks of padding add to a score: `filter` where a key counts not.
+// What the contributed operators' masks of padding add to a score: `filter` where a key does not
+// count.
 std::function<float(std::int64_t, std::int64_t, std::int64_t)> padding_mask(
     const HostCall& call, std::size_t index, const AttentionSizes& sizes, float filter) {
   if (!call.has(index)) return {};

@@ -199,7 +199,7 @@ class LoopNode {
   }
 
  private:
-  // Of any iteration: what it carries may have other values than the first one's.
+  // What any iteration knows of its inputs: shapes alone, since the values change.
   std::vector<HostArray> known_inputs() const {
     std::vector<HostArray> own = {shape_of({HostArray::Known::kValues, scalar(0)}),
                                   shape_of({HostArray::Known::kValues, truth(true)})};

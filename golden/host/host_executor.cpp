@@ -26,7 +26,7 @@ std::vector<const HostArray*> inputs_of(const HostNetwork& network, const HostNo
 
 namespace {
 
-// Of the graphs inside nodes what is known whatever they read.
+// Folds the graphs inside a node: what they know without knowing what they read.
 void fold_bodies(HostNode& node) {
   for (auto& [name, attribute] : node.attributes) {
     auto* const body = std::get_if<HostBody>(&attribute);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kBytes = 256;
 
-// Of operators on levels, those that are elementwise.
+// The elementwise operators on levels.
 constexpr std::array<std::string_view, 7> kOnLevels = {
     "DequantizeLinear", "QuantizeLinear", "QLinearAdd",  "QLinearMul",
     "QLinearLeakyRelu", "QLinearSigmoid", "QLinearWhere"};

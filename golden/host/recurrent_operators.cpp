@@ -444,7 +444,7 @@ void run_lstm_of(HostCall& call, Weights weights) {
 
 void run_lstm(HostCall& call) { run_lstm_of(call, Weights::kReal); }
 
-// Of the contributed operator's inputs, 8 to 11 are scales and zero_points of both weights.
+// Inputs 8 to 11 are the scales and zero_points of both weights.
 void run_dynamic_lstm(HostCall& call) { run_lstm_of(call, Weights::kLevels); }
 
 }  // namespace qsim::golden

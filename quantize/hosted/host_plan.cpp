@@ -156,7 +156,7 @@ class Planner {
   bool is_product(const HostNode& node) const {
     if (!node.domain.empty() || !is_one_of(node.op, kProducts)) return false;
     if (product_weights(network_, node)) return true;
-    // Of two tensors, and of a Gemm's constant bias.
+    // For a product of two tensors, and for a Gemm's constant bias.
     const bool has_factors = real_of(node, "alpha", 1) != 1 || real_of(node, "beta", 1) != 1;
     return (node.op == "MatMul" || (node.op == "Gemm" && !has_factors)) &&
            is_real(node.inputs[0]) && is_real(node.inputs[1]) && is_constant(input_of(node, 2));

@@ -45,7 +45,7 @@ class HostSampleSet {
   std::int64_t count() const;
   // Keeps `wanted` drawn with a seed; at most count().
   void sample(std::int64_t wanted, std::uint64_t seed);
-  // Of each input. Several threads may read at once.
+  // One tensor for each input. Several threads may read at once.
   std::vector<Tensor> read(std::int64_t sample) const;
 
  private:

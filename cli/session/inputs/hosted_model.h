@@ -26,7 +26,7 @@ inline constexpr const char* kAsOnnxRuntime = "onnxruntime";
 void declare_host(Declarations& declared, HostOptions& options);
 // --shape, for commands that need no input.
 void declare_shapes(Declarations& declared, HostOptions& options);
-// By the inputs' names. Throws Error (exit code 2) for what is no shape.
+// The shapes by the inputs' names. Throws Error (exit code 2) for a text that names no shape.
 std::map<std::string, Shape> asked_shapes(const HostOptions& options);
 
 struct HostedModel {

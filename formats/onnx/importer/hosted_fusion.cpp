@@ -153,7 +153,8 @@ class Fusion {
     });
   }
 
-  // Of int8, which one QuantizeLinear writes for one DequantizeLinear, which one node reads.
+  // Whether the levels are int8, one QuantizeLinear writes them for one DequantizeLinear, and one
+  // node reads that.
   bool is_free(HostValueId levels) const {
     const HostNode* const writer = maker(levels);
     if (network_.values[levels].array.tensor.dtype != DType::kInt8 || writer == nullptr ||

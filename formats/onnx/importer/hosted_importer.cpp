@@ -196,8 +196,8 @@ class HostedImport {
     }
   }
 
-  // Of a unit that reads several tensors which are all functions of one tensor's levels, or that
-  // tensor itself: makes it the unit of that tensor, with the nodes of all.
+  // A unit may read several tensors which are all functions of one tensor's levels, or that tensor
+  // itself. Makes it the unit of that tensor, with the nodes of all; false for another unit.
   bool reach_root(LevelsUnit& unit, const std::map<HostValueId, std::size_t>& unit_of) const {
     std::set<HostValueId> sources(unit.sources.begin(), unit.sources.end());
     std::set<std::size_t> nodes(unit.nodes.begin(), unit.nodes.end());

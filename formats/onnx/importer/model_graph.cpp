@@ -231,6 +231,13 @@ const AttributeProto* find_attribute(const NodeProto& node, std::string_view nam
   return found == node.attribute().end() ? nullptr : &*found;
 }
 
+void add_integer(NodeProto& node, const std::string& name, std::int64_t value) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(AttributeProto::INT);
+  attribute.set_i(value);
+}
+
 std::string layer_name(const ModelNode& node) {
   if (!node.proto->name().empty()) return node.proto->name();
   return node.proto->op_type() + "_" + std::to_string(node.index);

@@ -57,6 +57,9 @@ std::vector<std::string> reads_of(const onnx::NodeProto& node);
 // A node's attribute of that name; null where it has none.
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
 
+// Adds an attribute of one integer.
+void add_integer(onnx::NodeProto& node, const std::string& name, std::int64_t value);
+
 // "conv1", or "QLinearConv_3" for a node without a name.
 std::string layer_name(const ModelNode& node);
 // "model.onnx: node 'conv1' (QLinearConv)", or "... node 3 (QLinearConv)".

@@ -138,12 +138,7 @@ class PartRewriting {
       if (made.attribute(a).name() == "axis") made.mutable_attribute()->DeleteSubrange(a, 1);
     }
     const auto found = std::ranges::find(order, static_cast<std::size_t>(old_axis));
-    if (found != order.end()) {
-      AttributeProto& attribute = *made.add_attribute();
-      attribute.set_name("axis");
-      attribute.set_type(AttributeProto::INT);
-      attribute.set_i(found - order.begin());
-    }
+    if (found != order.end()) add_integer(made, "axis", found - order.begin());
     change(i) = std::move(made);
   }
 

@@ -114,7 +114,7 @@ class Replacing {
     return rule;
   }
 
-  // Of scales that are one, or go along one axis.
+  // A rule with these scales, which are one number or go along one axis; else nothing.
   std::optional<Rule> scaled(const std::string& name) const {
     const std::optional<Tensor> scales = reals_of(name);
     if (!scales || scales->elems() < 1) return std::nullopt;
@@ -224,11 +224,7 @@ class Replacing {
                                      {levels, add_constant(node, "scale", scales_of(rule)),
                                       add_constant(node, "zero_point", zero_points_of(rule))},
                                      node.proto->output(0));
-    if (rule.scales.size() == 1) return;
-    onnx::AttributeProto& axis = *made.add_attribute();
-    axis.set_name("axis");
-    axis.set_type(onnx::AttributeProto::INT);
-    axis.set_i(axis_of_scales);
+    if (rule.scales.size() > 1) add_integer(made, "axis", axis_of_scales);
   }
 
   ModelGraph& model_;

@@ -201,12 +201,7 @@ class SessionWeights {
     dequantized.set_name(node.proto->name() + "_bias");
     for (const char* part : {"_levels", "_scale"}) dequantized.add_input(name + part);
     dequantized.add_output(name + "_dequantized");
-    if (w_scales->size() > 1) {
-      onnx::AttributeProto& axis = *dequantized.add_attribute();
-      axis.set_name("axis");
-      axis.set_type(onnx::AttributeProto::INT);
-      axis.set_i(0);
-    }
+    if (w_scales->size() > 1) add_integer(dequantized, "axis", 0);
     made.push_back({&dequantized, node.index});
     onnx::NodeProto& reader = model_.made_nodes.emplace_back(*node.proto);
     reader.set_input(2, name + "_dequantized");

@@ -166,13 +166,6 @@ onnx::NodeProto node_of(const std::string& op, const std::string& name,
   return node;
 }
 
-void set_integer(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(value);
-}
-
 constexpr double kWeight = 127;
 
 // The integers of the convolution; nothing where no int8 or int32 holds them.
@@ -190,7 +183,7 @@ std::optional<AffineLevels> affine_levels(const ChannelAffine& affine, float inp
   for (std::size_t c = 0; c < affine.factors.size(); ++c) {
     const double factor = affine.factors[c];
     const bool is_zero = factor == 0;
-    // Of a channel that is its offset alone, the bias has 20 bits.
+    // Where a channel is its offset alone, the bias gets 20 bits.
     const double scale =
         is_zero ? std::abs(affine.offsets[c]) * 0x1p-20 / input_scale : std::abs(factor) / kWeight;
     levels.scales.push_back(scale == 0 ? 1.0F : static_cast<float>(scale));
@@ -289,7 +282,7 @@ std::optional<StandIn> affine_stand_in(const HostNetwork& network, const LevelsU
         node_of("DequantizeLinear", "",
                 {add_constant(name, integers), add_constant(name + "_scale", f32_of(scales))},
                 result + name + "_dequantized");
-    set_integer(node, "axis", 0);
+    add_integer(node, "axis", 0);
     stand_in.nodes.push_back(std::move(node));
     return result + name + "_dequantized";
   };
@@ -297,7 +290,7 @@ std::optional<StandIn> affine_stand_in(const HostNetwork& network, const LevelsU
   const std::string biases = dequantized("/biases", levels->biases, levels->bias_scales);
   onnx::NodeProto conv = node_of(
       "Conv", last->name, {name_of(network, dequantize.outputs[0]), weights, biases}, result);
-  set_integer(conv, "group", shape[1]);
+  add_integer(conv, "group", shape[1]);
   stand_in.nodes.push_back(std::move(conv));
   stand_in.index = last->index;
   return stand_in;

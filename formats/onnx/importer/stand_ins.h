@@ -24,16 +24,16 @@ struct StandIn {
   void add_to(ModelGraph& part) const;
 };
 
-// Of a unit that is a function of one level: a table. `fused_nodes` are the network's, as ONNX
-// Runtime runs them. Nothing for another unit.
+// A table in the place of a unit that is a function of one level. `fused_nodes` are the network's,
+// as ONNX Runtime runs them. Nothing for another unit.
 std::optional<StandIn> table_stand_in(const HostNetwork& network,
                                       const std::vector<HostNode>& fused_nodes,
                                       const LevelsUnit& unit, const LevelsFunction& function);
 
-// Of a unit that multiplies each channel of pictures by a number and adds one (BatchNormalization,
-// Mul and Add of constants), before clamps: a depthwise convolution of 1x1. Its weights are 127
-// with a scale a channel, so that a bias is rounded to less than a hundredth of what a level of the
-// input counts; bytes may be a step from those of float32. Nothing for another unit.
+// A depthwise convolution of 1x1 in the place of a unit that multiplies each channel of pictures by
+// a number and adds one (BatchNormalization, Mul and Add of constants), before clamps. Its weights
+// are 127 with a scale a channel, so that a bias is rounded to less than a hundredth of what a
+// level of the input counts; bytes may be a step from those of float32. Nothing for another unit.
 std::optional<StandIn> affine_stand_in(const HostNetwork& network, const LevelsUnit& unit);
 
 }  // namespace qsim::formats
