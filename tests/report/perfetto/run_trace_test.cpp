@@ -56,8 +56,8 @@ TracedRun random_case(std::uint64_t seed) {
 }
 
 std::vector<std::string> tracks_of(std::size_t unit) {
-  if (unit > 0) return {std::string(kUnitNames[unit])};
-  return {"load activations", "load weights", "load parameters"};
+  if (unit == 0) return {"load activations", "load weights", "load parameters"};
+  return {std::string(kUnitNames.at(unit))};
 }
 
 const ReadSlice& slice_at(const ReadTrace& trace, const std::string& track, std::uint64_t begin) {
