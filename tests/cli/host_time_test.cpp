@@ -111,7 +111,7 @@ TEST(SetFields, SaysWhatItDoesNotTake) {
   expect_has({"host.ops=1"}, "no field 'host.ops'. Fields: host.ops_per_cycle");
   expect_has({"host.overlap=1"}, "allowed: true or false");
   expect_has({"host.ops_per_cycle=x"}, "allowed: a number from 0.001 to 1000000");
-  expect_has({"host.ops_per_cycle=1"}, "host: bytes_per_cycle is 0; allowed: a number from 0.001");
+  expect_has({"host.ops_per_cycle=1"}, "has no host; also give host.bytes_per_cycle");
   expect_has({"host.ops_per_cycle=nan", "host.bytes_per_cycle=1"}, "ops_per_cycle is nan");
 }
 

@@ -122,6 +122,20 @@ void set_host_field(HostConfig& host, const std::string& text) {
   refuse_set(text, "no field '" + echoed(text.substr(0, equals)) + "'. Fields: " + joined(names));
 }
 
+// A configuration without a host gets one from options that give both rates.
+void require_host_rates(const ArchConfig& config, const Words& texts) {
+  if (!config.host) return;
+  for (const HostConfigField& field : host_config_fields()) {
+    const std::string name = std::string(kHostPrefix) + std::string(field.name);
+    const auto is_given = [&](const std::string& text) { return text.starts_with(name + "="); };
+    if (field.rate == nullptr || config.host.value().*field.rate != HostConfig().*field.rate ||
+        std::ranges::any_of(texts, is_given)) {
+      continue;
+    }
+    throw Error(ExitCode::kUsage, "--set: '" + config.name + "' has no host; also give " + name);
+  }
+}
+
 }  // namespace
 
 void set_fields(ArchConfig& config, const Words& texts) {
@@ -134,6 +148,7 @@ void set_fields(ArchConfig& config, const Words& texts) {
     if (!config.host) config.host.emplace();
     set_host_field(*config.host, text);
   }
+  require_host_rates(config, texts);
   for (const FieldValues& given : field_values(of_array)) {
     if (given.values.size() > 1) {
       throw Error(ExitCode::kUsage, "--set: '" + std::string(given.field->name) +
