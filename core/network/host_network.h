@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -76,5 +77,8 @@ struct HostNetwork {
 
 // Whether all that the node writes is known before a run, so that it need not run.
 bool is_folded(const HostNetwork& network, const HostNode& node);
+
+// Whether an operator of ONNX's main domain gives a tensor's elements, in their order, a new shape.
+bool only_reshapes(std::string_view op);
 
 }  // namespace qsim

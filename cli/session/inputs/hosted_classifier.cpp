@@ -1,7 +1,6 @@
 #include "cli/session/inputs/hosted_classifier.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -98,9 +97,7 @@ void require_label_count(const std::optional<formats::Sidecar>& sidecar, std::in
 }
 
 bool moves_or_rounds(std::string_view op) {
-  constexpr std::array<std::string_view, 6> kOps = {
-      "DequantizeLinear", "QuantizeLinear", "Reshape", "Flatten", "Squeeze", "Identity"};
-  return std::ranges::count(kOps, op) > 0;
+  return op == "DequantizeLinear" || op == "QuantizeLinear" || only_reshapes(op);
 }
 
 // Whether a Softmax makes the value, but for what moves or rounds it.

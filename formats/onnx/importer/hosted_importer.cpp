@@ -225,8 +225,7 @@ class HostedImport {
       const HostNode& node = network().nodes[n];
       const std::string& op = node.op;
       if (op == "Concat") return node.inputs.size() == 1;
-      return op == "QuantizeLinear" || op == "DequantizeLinear" || op == "Identity" ||
-             op == "Flatten" || op == "Reshape" || op == "Squeeze" || op == "Unsqueeze";
+      return op == "QuantizeLinear" || op == "DequantizeLinear" || only_reshapes(op);
     });
   }
 

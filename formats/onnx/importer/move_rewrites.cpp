@@ -7,18 +7,22 @@
 #include <string>
 #include <string_view>
 
+#include "core/network/host_network.h"
+
 namespace qsim::formats {
 namespace {
 
-constexpr std::array<std::string_view, 5> kMoves = {"Reshape", "Flatten", "Squeeze", "Unsqueeze",
-                                                    "Transpose"};
 // Layers that wait for their QuantizeLinear.
 constexpr std::array<std::string_view, 7> kLayers = {
     "Conv", "Gemm", "MatMul", "Add", "AveragePool", "GlobalAveragePool", "ReduceMean"};
 
-template <std::size_t size>
-bool is_one_of(const onnx::NodeProto& node, const std::array<std::string_view, size>& names) {
-  return node.domain().empty() && std::ranges::find(names, node.op_type()) != names.end();
+bool is_move(const onnx::NodeProto& node) {
+  const bool moves = only_reshapes(node.op_type()) || node.op_type() == "Transpose";
+  return node.domain().empty() && moves;
+}
+
+bool is_layer(const onnx::NodeProto& node) {
+  return node.domain().empty() && std::ranges::find(kLayers, node.op_type()) != kLayers.end();
 }
 
 class Moves {
@@ -63,8 +67,7 @@ class Moves {
     std::optional<std::size_t> first;
     const std::string* tensor = &quantize.input(0);
     for (const onnx::NodeProto* node = maker(*tensor);
-         node != nullptr && is_one_of(*node, kMoves) && is_read_once(*tensor);
-         node = maker(*tensor)) {
+         node != nullptr && is_move(*node) && is_read_once(*tensor); node = maker(*tensor)) {
       first = makers_.at(*tensor);
       tensor = &node->input(0);
     }
@@ -75,9 +78,9 @@ class Moves {
       tensor = &node->input(0);
       node = maker(*tensor);
     }
-    const bool is_layer = node != nullptr && is_one_of(*node, kLayers) && is_read_once(*tensor) &&
-                          is_read_once(nodes_[*first].proto->input(0));
-    return is_layer ? first : std::nullopt;
+    const bool follows_layer = node != nullptr && is_layer(*node) && is_read_once(*tensor) &&
+                               is_read_once(nodes_[*first].proto->input(0));
+    return follows_layer ? first : std::nullopt;
   }
 
   std::vector<ModelNode> pair_before(std::size_t move, const onnx::NodeProto& quantize) {
