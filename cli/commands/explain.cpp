@@ -19,7 +19,7 @@ using report::ResourceChange;
 using report::SheetTable;
 namespace {
 
-struct ExplainOptions : ConfigOption, NetworkOptions, MappingOptions {
+struct ExplainOptions : ConfigOption, NetworkOptions, ShapeOptions, MappingOptions {
   std::string layer;  // "": the whole network
 };
 
@@ -27,6 +27,7 @@ void declare_explain(Declarations& declared, ExplainOptions& options) {
   declare_config(declared, options);
   declare_set(declared, options);
   declare_network(declared, options);
+  declare_shapes(declared, options);
   declare_mapping(declared, options);
   declare_energy(declared, options);
   declared.text("--layer", options.layer, "explain this layer (default: the whole network)",
@@ -174,7 +175,7 @@ ExitCode explain_model(Context& context, const ExplainOptions& options,
 // The part of a network with a host that has the layer of --layer.
 ExitCode explain_part(Context& context, const ExplainOptions& options,
                       const NetworkRequest& network, const ArchConfig& config) {
-  HostedModel hosted = load_hosted(context, network, {}, config, {});
+  HostedModel hosted = load_hosted(context, network, {options}, config, {});
   for (ArrayPart& part : hosted.hosted.parts) {
     if (std::ranges::count(part.graph.layers, options.layer, &Layer::name) == 0) continue;
     Model model;
@@ -193,6 +194,9 @@ ExitCode explain_command(Context& context, const ExplainOptions& options) {
   const NetworkRequest network{options, options,       Tensors::kShapes,
                                "",      options.layer, "name one with --layer"};
   const ArchConfig config = load_config(context, options);
+  if (gives_shapes(network, config, options)) {
+    return explain_part(context, options, network, config);
+  }
   try {
     Model model = load_model(network, config);
     snap_model(context, model, options, config);

@@ -70,7 +70,7 @@ std::vector<ModelShapes> load_models(Context& context, const ProfileOptions& opt
       is_given ? options.models : std::vector<std::string>{config.model};
   const std::string kind = is_given ? "model" : "config '" + config.name + "': model";
   for (const std::string& name : names) {
-    models.push_back(load_shapes(network_of(options, name), kind, config));
+    models.push_back(load_shapes(network_of(options, name), kind, config, options));
     profile.models.emplace_back(name, models.back().hash);
     const ModelShapes& model = models.back();
     if (model.host_nodes == 0) continue;

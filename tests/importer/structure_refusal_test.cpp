@@ -148,7 +148,8 @@ TEST(ImporterRefuses, ReluAwayFromZeroPointZero) {
 
 TEST(ImporterRefuses, InputsOfOtherTypesAndShapes) {
   const std::string supported =
-      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown";
+      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown "
+      "(--shape gives sizes)";
   expect_structure_refusals({
       {"input 'quantize.out': is int64; supported: float32, int8, uint8",
        [](TestModel& m) {

@@ -33,7 +33,7 @@ runs what and why. `compile`, `export-vectors` and `--no-host` refuse it (exit c
   off at times; as ONNX Runtime they are the host's.
 - **Inputs** are `.npy` files in the file's own types and shapes (float16 as float32, uint16 as int32, uint32 as int64):
   `--input x.npy`, or a folder with one `NAME.npy` for each input, `_` for each `/` of NAME, or a picture, where the sidecar says
-  how. A dimension without a number takes that of the input, or of `--shape` (`run --no-data`, `inspect`).
+  how. A dimension without a number takes that of the input, or of `--shape`.
 - **Outputs** are `output.npy`, `output_1.npy` and so on in the folder of `--out`. Of an only output `[1, classes]` the best
   classes are printed, with the [sidecar's](eval.md#the-sidecar-of-a-model) labels.
 - **`eval`** takes one input of pictures and such an output. Float networks beyond engine `float` run on the host; so do all of

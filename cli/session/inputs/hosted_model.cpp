@@ -30,22 +30,20 @@ void declare_host(Declarations& declared, HostOptions& options) {
     if (options.no_host && options.as == kAsOnnxRuntime) {
       usage_error("--as onnxruntime runs operators on the host; leave --no-host out");
     }
+    if (options.no_host && !options.shapes.empty()) {
+      usage_error("--shape is of networks with a host; leave --no-host out");
+    }
   });
 }
 
-void declare_shapes(Declarations& declared, HostOptions& options) {
+void declare_shapes(Declarations& declared, ShapeOptions& options) {
   declared.begin_group(kNetworkGroup);
   declared
       .repeated("--shape", options.shapes,
                 "the shape of an ONNX file's input that leaves sizes open, such as x=1x3x640x640")
       .called("NAME=SIZES");
   declared.end_group();
-  declared.check([&] {
-    static_cast<void>(asked_shapes(options));
-    if (options.no_host && !options.shapes.empty()) {
-      usage_error("--shape is of networks with a host; leave --no-host out");
-    }
-  });
+  declared.check([&] { static_cast<void>(asked_shapes(options)); });
 }
 
 namespace {
@@ -70,7 +68,7 @@ Shape shape_of_text(const std::string& given, std::string_view text) {
 
 }  // namespace
 
-std::map<std::string, Shape> asked_shapes(const HostOptions& options) {
+std::map<std::string, Shape> asked_shapes(const ShapeOptions& options) {
   std::map<std::string, Shape> shapes;
   for (const std::string& given : options.shapes) {
     const std::size_t at = given.rfind('=');
@@ -84,7 +82,7 @@ namespace {
 
 // Those of `shapes`, and those that the options ask for.
 std::map<std::string, Shape> with_asked(const std::shared_ptr<const formats::HeldFile>& file,
-                                        const HostOptions& options,
+                                        const ShapeOptions& options,
                                         std::map<std::string, Shape> shapes) {
   std::map<std::string, Shape> asked = asked_shapes(options);
   const std::vector<std::string> names =
@@ -108,6 +106,12 @@ std::string refusal_of(const Graph& graph, const ArchConfig& config) {
 
 ModelKind kind_of(const NetworkRequest& request, const ArchConfig& config) {
   return model_kind(model_path(request, config));
+}
+
+void require_onnx(const NetworkRequest& request, const ArchConfig& config, const char* option) {
+  if (kind_of(request, config) == ModelKind::kOnnx) return;
+  usage_error(std::string(option) + " is of ONNX files; '" + echoed(model_name(request, config)) +
+              "' is none");
 }
 
 bool is_of_whole_network(const NetworkRequest& request) {
@@ -168,6 +172,13 @@ std::filesystem::path model_path(const NetworkRequest& request, const ArchConfig
                                : find_model(request.model);
 }
 
+bool gives_shapes(const NetworkRequest& request, const ArchConfig& config,
+                  const ShapeOptions& options) {
+  if (options.shapes.empty()) return false;
+  require_onnx(request, config, "--shape");
+  return true;
+}
+
 bool may_have_host(ModelKind kind, const HostOptions& options) {
   return kind == ModelKind::kOnnx && !options.no_host;
 }
@@ -185,10 +196,10 @@ ExitCode run_as_it_can(Context& context, const NetworkRequest& request, const Ho
         std::make_shared<const formats::HeldFile>(model_path(request, config)));
     return run_hosted();
   };
-  if (options.as == kAsOnnxRuntime || !options.shapes.empty()) {
-    if (kind_of(request, config) == ModelKind::kOnnx) return with_host();
-    usage_error(std::string(options.shapes.empty() ? "--as" : "--shape") + " is of ONNX files; '" +
-                echoed(model_name(request, config)) + "' is none");
+  if (gives_shapes(request, config, options)) return with_host();
+  if (options.as == kAsOnnxRuntime) {
+    require_onnx(request, config, "--as");
+    return with_host();
   }
   try {
     return run(config);
@@ -290,15 +301,16 @@ bool wants_host(const NetworkRequest& request, const ArchConfig& config) {
     if (error.code() != ExitCode::kUnsupportedModel) throw;
   }
   try {
-    return !load_parts_of(request, wider).hosted.parts.empty();
+    return !load_parts_of(request, wider, {}).hosted.parts.empty();
   } catch (const Error&) {
     return false;
   }
 }
 
-HostedModel load_parts_of(const NetworkRequest& request, const ArchConfig& config) {
+HostedModel load_parts_of(const NetworkRequest& request, const ArchConfig& config,
+                          const ShapeOptions& shapes) {
   bool ignored = false;
-  return import_model(request, {}, config, {}, ignored);
+  return import_model(request, {shapes}, config, {}, ignored);
 }
 
 ExitCode run_alone(const NetworkRequest& request, const ArchConfig& config,

@@ -15,19 +15,25 @@
 
 namespace qsim::cli {
 
+// --shape, for commands that need no input.
+struct ShapeOptions {
+  Words shapes;  // NAME=1x3x224x224, of inputs whose shapes the file leaves open
+};
+
 // How much a host does of an ONNX file.
-struct HostOptions {
+struct HostOptions : ShapeOptions {
   bool no_host = false;  // refuse what the array cannot do
   bool strict = false;   // refuse scales that the configuration's requantizer does not have
   std::string as = "integer";
-  Words shapes;  // NAME=1x3x224x224, of inputs whose shapes the file leaves open
 };
 inline constexpr const char* kAsOnnxRuntime = "onnxruntime";
 void declare_host(Declarations& declared, HostOptions& options);
-// --shape, for commands that need no input.
-void declare_shapes(Declarations& declared, HostOptions& options);
+void declare_shapes(Declarations& declared, ShapeOptions& options);
 // The shapes by the inputs' names. Throws Error (exit code 2) for a text that names no shape.
-std::map<std::string, Shape> asked_shapes(const HostOptions& options);
+std::map<std::string, Shape> asked_shapes(const ShapeOptions& options);
+// Whether there are any. Throws Error (exit code 2) where the network has no use for them.
+bool gives_shapes(const NetworkRequest& request, const ArchConfig& config,
+                  const ShapeOptions& options);
 
 struct HostedModel {
   std::string name;  // as the user gave it
@@ -90,7 +96,8 @@ bool runs_alone(const Graph& graph, const ArchConfig& config);
 bool wants_host(const NetworkRequest& request, const ArchConfig& config);
 
 // The parts for one array, as they are for it: nothing is noted, and no other requantizer taken.
-HostedModel load_parts_of(const NetworkRequest& request, const ArchConfig& config);
+HostedModel load_parts_of(const NetworkRequest& request, const ArchConfig& config,
+                          const ShapeOptions& shapes);
 
 // For a command of networks that the array runs alone: calls work(). Where that refuses a network
 // that wants_host(), throws one Error in its place that names the commands which take it.

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "cli/session/inputs/file_hash.h"
-#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/shipped_files.h"
 #include "cli/session/inputs/snapped_model.h"
 #include "cli/session/inputs/topology_source.h"
@@ -63,9 +62,14 @@ CompileOptions options_of(const ModelShapes::Part& part, const CompileOptions& o
 
 // The parts that the array has of a file that it does not run alone. They are those of
 // requantizer: dyadic, since the configurations of a profile may differ in it.
-void load_parts(ModelShapes& shapes, const NetworkRequest& request, ArchConfig config) {
+void load_parts(ModelShapes& shapes, const NetworkRequest& request, ArchConfig config,
+                const ShapeOptions& asked) {
   config.requantizer = RequantizerKind::kDyadic;
-  const HostedModel model = load_parts_of(request, config);
+  const HostedModel model = load_parts_of(request, config, asked);
+  if (model.hosted.parts.empty()) {
+    throw_unsupported(model.path.string() +
+                      ": the array runs no part of it; `qsim inspect` shows why");
+  }
   for (const ArrayPart& part : model.hosted.parts) {
     shapes.parts.push_back({without_tensors(part.graph), true, shapes.parts.size()});
   }
@@ -76,12 +80,16 @@ void load_parts(ModelShapes& shapes, const NetworkRequest& request, ArchConfig c
 }  // namespace
 
 ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
-                        const ArchConfig& config) {
+                        const ArchConfig& config, const ShapeOptions& asked) {
   const std::string& name = request.model;
   const std::filesystem::path path = find_model(name, kind);
   ModelShapes shapes;
   shapes.name = name;
   shapes.kind = model_kind(path);
+  if (gives_shapes(request, config, asked)) {
+    load_parts(shapes, request, config, asked);
+    return shapes;
+  }
   if (shapes.kind == ModelKind::kWorkload) {
     require_onnx_options(request, name, model_kind_name(ModelKind::kWorkload));
     shapes.hash = file_hash(path);
@@ -106,7 +114,7 @@ ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
   } catch (const Error& error) {
     if (error.code() != ExitCode::kUnsupportedModel || !wants_host(request, config)) throw;
   }
-  load_parts(shapes, request, config);
+  load_parts(shapes, request, config, {});
   return shapes;
 }
 

@@ -3,6 +3,7 @@
 // cycles and bytes are those of `qsim run --no-data`.
 #pragma once
 
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/model_source.h"
 #include "compiler/compile.h"
 #include "report/analysis/operand_accesses.h"
@@ -31,7 +32,7 @@ struct ModelShapes {
 // Weights that a file has are read and checked (check_tensors), and those of a workload or topology
 // are not drawn. Throws Error.
 ModelShapes load_shapes(const NetworkRequest& request, const std::string& kind,
-                        const ArchConfig& config);
+                        const ArchConfig& config, const ShapeOptions& asked);
 
 struct NetworkTime {
   report::RunReport report;  // of the recurrence; provenance is left empty

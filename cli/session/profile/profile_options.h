@@ -3,13 +3,14 @@
 
 #include <algorithm>
 
+#include "cli/session/inputs/hosted_model.h"
 #include "cli/session/inputs/model_source.h"
 #include "cli/terminal/shared_options.h"
 #include "cli/terminal/usage_error.h"
 
 namespace qsim::cli {
 
-struct ProfileOptions : ScaleOptions, SearchOptions {
+struct ProfileOptions : ScaleOptions, ShapeOptions, SearchOptions {
   Words configs = {kDefaultConfig};
   Words models;  // empty: the configuration's
   std::optional<std::int64_t> batch;
@@ -60,6 +61,7 @@ inline void declare_profile(Declarations& declared, ProfileOptions& options) {
       .read(Reads::kNetworkOrConfig, "the model");
   declare_batch(declared, options.batch, "number of pictures at a time");
   declare_scales(declared, options);
+  declare_shapes(declared, options);
   declared
       .list("--dataflow", options.dataflows,
             "the dataflows of the layers: some of them, or all; auto: the best one of each layer",

@@ -92,7 +92,8 @@ class ProfileRun {
                      exact_text(options_.slack),
                      options_.mapping_search,
                      exact_text(options_.mapping_budget),
-                     options_.mapping.empty() ? "" : file_hash(options_.mapping)};
+                     options_.mapping.empty() ? "" : file_hash(options_.mapping),
+                     joined(options_.shapes)};
   }
 
   PointRuns run() {

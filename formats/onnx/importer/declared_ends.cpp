@@ -72,7 +72,8 @@ void check_input_shape(const Declaration& declaration, const std::string& where)
   if (!known) {
     throw_unsupported(where + ": shape " +
                       (declaration.has_shape ? declared_shape_text(declaration) : "unknown") +
-                      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown");
+                      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown "
+                      "(--shape gives sizes)");
   }
 }
 
