@@ -7,7 +7,7 @@
 namespace qsim::formats {
 namespace {
 
-constexpr int kFirstOpsetWithAxesInput = 18;  // of the reductions
+constexpr int kFirstReductionOpsetWithAxesInput = 18;  // of the reductions
 
 void check_pads(const NodeReader& node, const Window& w) {
   const bool smaller = w.pad_top < w.extent_h() && w.pad_bottom < w.extent_h() &&
@@ -21,7 +21,7 @@ void check_pads(const NodeReader& node, const Window& w) {
 // The axes of a reduction, an attribute or an input.
 std::vector<std::int64_t> reduced_axes(const NodeReader& node, const NodeAttributes& attributes) {
   std::vector<std::int64_t> axes;
-  if (node.opset() >= kFirstOpsetWithAxesInput) {
+  if (node.opset() >= kFirstReductionOpsetWithAxesInput) {
     if (node.has_input(1)) axes = node.int64s(1, "axes");
   } else {
     axes = attributes.integers("axes").value_or(std::vector<std::int64_t>{});
