@@ -1,6 +1,7 @@
 #include "formats/onnx/importer/hosted_importer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "formats/onnx/importer/model_graph.h"
 #include "formats/onnx/importer/part_rewrites.h"
 #include "formats/onnx/importer/part_views.h"
+#include "formats/onnx/importer/phase_convolutions.h"
 #include "formats/onnx/importer/quant_nodes.h"
 #include "formats/onnx/importer/real_importer.h"
 #include "formats/onnx/importer/session_rewrites.h"
@@ -43,29 +45,16 @@ class HostedImport {
                   [](const ModelNode& node) { return node.proto->output_size() == 0; });
     std::vector<ModelNode> nodes = model_.nodes;
     rewrite_as_session(model_, nodes);
-    hosted_.network = import_host_network(file, model_, options.host);
-    options.fold_and_shape(hosted_.network);
+    read_network();
   }
 
   HostedNetwork run() && {
     widen_constants();
     name_constants();
-    if (quantize_session_weights(model_)) {
-      hosted_.network = import_host_network(*model_.file, model_, options_.host);
-      options_.fold_and_shape(hosted_.network);
-    }
-    for (HostValueId id = 0; id < network().values.size(); ++id) {
-      ids_[network().values[id].name] = id;
-    }
-    units_ = levels_units(network());
+    if (quantize_session_weights(model_)) read_network();
     find_float_nodes();
-    std::set<int> float_nodes;
-    for (const auto& [index, reason] : float_reasons_) float_nodes.insert(index);
-    const std::vector<HostNode> nodes = network().nodes;
-    fuse_host_groups(hosted_.network, float_nodes);
-    fused_nodes_ = std::exchange(hosted_.network.nodes, nodes);
-    if (options_.as_onnxruntime) leave_float_nodes();
-    try_each();
+    find_units();
+    rewrite_convolutions();
     for (;;) {
       std::vector<PartPlan> plans = plan_parts(network(), units_);
       if (import_parts(plans)) break;
@@ -77,6 +66,80 @@ class HostedImport {
 
  private:
   const HostNetwork& network() const { return hosted_.network; }
+
+  void read_network() {
+    hosted_.network = import_host_network(*model_.file, model_, options_.host);
+    options_.fold_and_shape(hosted_.network);
+  }
+
+  // The units of the network, and which of them the array has.
+  void find_units() {
+    ids_.clear();
+    for (HostValueId id = 0; id < network().values.size(); ++id) {
+      ids_[network().values[id].name] = id;
+    }
+    units_ = levels_units(network());
+    for (LevelsUnit& unit : units_) {
+      const auto move = moves_.find(network().nodes[unit.nodes.front()].index);
+      if (move != moves_.end()) unit.reason = move->second;
+    }
+    std::set<int> float_nodes;
+    for (const auto& [index, reason] : float_reasons_) float_nodes.insert(index);
+    const std::vector<HostNode> nodes = network().nodes;
+    fuse_host_groups(hosted_.network, float_nodes);
+    fused_nodes_ = std::exchange(hosted_.network.nodes, nodes);
+    keep_offsets();
+    if (options_.as_onnxruntime) leave_float_nodes();
+    try_each();
+  }
+
+  // Moves beside a sum or a mean change nothing of how ONNX Runtime rounds it.
+  void keep_offsets() {
+    for (HostNode& node : fused_nodes_) {
+      if (node.attributes.contains(kLevelsOffset)) {
+        offsets_.insert(node.index);
+      } else if (node.op.starts_with("QLinear") && offsets_.contains(node.index)) {
+        node.attributes[kLevelsOffset] = std::int64_t{128};
+      }
+    }
+  }
+
+  // Convolutions that the array does not have as they are become those that it has. One that it
+  // does not have then either stays as it was.
+  void rewrite_convolutions() {
+    std::set<int> wanted = refused_convolutions();
+    while (!wanted.empty()) {
+      const std::vector<ModelNode> nodes = model_.nodes;
+      PhaseConvolutions made = rewrite_by_phases(model_, network(), wanted);
+      if (made.convolutions.empty()) return;
+      moves_ = std::move(made.moves);
+      read_network();
+      find_units();
+      const std::set<int> refused = refused_convolutions();
+      wanted.clear();
+      std::ranges::set_difference(made.convolutions, refused, std::inserter(wanted, wanted.end()));
+      if (wanted == made.convolutions) return;
+      model_.nodes = nodes;
+      moves_.clear();
+      read_network();
+      find_units();
+    }
+  }
+
+  // By the file's numbers.
+  std::set<int> refused_convolutions() const {
+    std::set<int> found;
+    for (const std::size_t u : refused_) {
+      for (const std::size_t n : units_[u].nodes) {
+        const std::string& op = network().nodes[n].op;
+        const bool is_turned = op == "ConvTranspose" && !options_.as_onnxruntime;
+        if (is_turned || op == "Conv" || op == "QLinearConv") {
+          found.insert(network().nodes[n].index);
+        }
+      }
+    }
+    return found;
+  }
 
   // Constants of types that a host has wider (float16, int4) are given to the importer as that, but
   // for zero_points, which say to what levels a QuantizeLinear saturates.
@@ -166,6 +229,8 @@ class HostedImport {
   // Units of one source are tried alone first, so that the parts begin with what the array has.
   // What only moves or names elements is left to the part that it is in.
   void try_each() {
+    stand_ins_.clear();
+    refused_.clear();
     std::map<HostValueId, std::size_t> unit_of;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       LevelsUnit& unit = units_[u];
@@ -175,6 +240,7 @@ class HostedImport {
       const bool is_tried = is_of_one && unit.reason.empty();
       if (is_tried && import({unit.sources[0], unit.output, {u}}, unit.reason)) continue;
       try_stand_in(u, unit_of);
+      if (is_tried && !unit.reason.empty()) refused_.insert(u);
     }
   }
 
@@ -306,7 +372,13 @@ class HostedImport {
 
   // The graph of some units; nothing, and the reason, where the array cannot run it.
   std::optional<Graph> import(const PartPlan& plan, std::string& reason) {
-    ModelGraph part = model_;  // its pointers lead to this model's constants
+    ModelGraph part;  // its pointers lead to this model's constants and nodes
+    part.file = model_.file;
+    part.source = model_.source;
+    part.name = model_.name;
+    part.opset = model_.opset;
+    part.constants = model_.constants;
+    part.nodes = model_.nodes;
     std::set<int> indices;
     for (const std::size_t u : plan.units) {
       const auto stand_in = stand_ins_.find(u);
@@ -381,6 +453,9 @@ class HostedImport {
   std::vector<LevelsUnit> units_;
   std::vector<HostNode> fused_nodes_;  // as ONNX Runtime runs them, one for each of the network's
   std::map<std::size_t, StandIn> stand_ins_;    // of units that are written otherwise
+  std::set<std::size_t> refused_;               // units of one source that the array does not have
+  std::set<int> offsets_;                       // nodes with a kLevelsOffset
+  std::map<int, std::string> moves_;            // what each does, by the number of a node
   std::set<std::string, std::less<>> widened_;  // constants that had a narrower type
   std::map<std::string, HostValueId> ids_;
   std::map<std::pair<HostValueId, std::vector<std::size_t>>, std::optional<Graph>> imported_;
