@@ -24,13 +24,15 @@ runs what and why. `compile`, `export-vectors` and `--no-host` refuse it (exit c
     qsim run --config pe16x16_dyadic --model mobilenet_v3.onnx --input x.npy --out result
 
 - **Parts.** The array runs the largest parts of the network that read one tensor of int8 or uint8 and write one. Each part is
-  a program of its own, compared with golden and counted as any network; cycles are the array's, exact, and the parts' add up.
-- **The host** runs every other node as ONNX defines it, in float32 or in integers. It takes no array cycles. The report has its nodes by
-  operator, their operations (multiply-accumulates of products, else elements), the bytes that they read and write, the reason
-  why the array does not run the first, and the bytes that cross between array and host.
-- **Tables and factors.** Elementwise nodes that make a byte of one byte, however many, are a table of the array, with the bytes that
-  the host would compute. A factor and a summand a channel (BatchNormalization, Mul, Add) are a 1x1 depthwise convolution, a step
-  off at times; as ONNX Runtime they are the host's.
+  a program, compared with golden and counted as any network; cycles are the array's, exact, and the parts' add up.
+- **The host** runs every other node as ONNX defines it, in float32 or in integers. The report has its nodes by operator,
+  their operations (multiply-accumulates of products, else elements), the bytes that they read and write, why the array does not
+  run the first, and the bytes that cross.
+- **Tables and factors.** Elementwise nodes, however many, that make a byte of a byte are a table, with the host's bytes. A factor and
+  a summand a channel (BatchNormalization, Mul, Add) are a 1x1 depthwise convolution, a step off at times; as ONNX Runtime they are
+  the host's.
+- **Phases.** A ConvTranspose, but as ONNX Runtime, and a Conv of a stride above 7 are convolutions of stride 1 over phases, which
+  the host moves.
 - **Inputs** are `.npy` files in the file's own types and shapes (float16 as float32, uint16 as int32, uint32 as int64):
   `--input x.npy`, or a folder with one `NAME.npy` for each input, `_` for each `/` of NAME, or a picture, where the sidecar says
   how. A dimension without a number takes that of the input, or of `--shape`.
@@ -66,12 +68,12 @@ On the host too, DequantizeLinear, an operator and QuantizeLinear become the ope
 
 ## Scales that are not powers of two
 
-Where a file or workload has scales that the configuration's `requantizer: shift` does not have, these commands take the
-same array with `requantizer: dyadic` and say so in a note; `--strict` refuses instead.
+For scales that the configuration's `requantizer: shift` does not have, these commands take the same array
+with `requantizer: dyadic` and say so; `--strict` refuses instead.
 
 ## Operators
 
-As of opset 7 to 25. A node of another operator is refused, unless all that it reads is constant and small.
+Opset 7 to 25. A node of another operator is refused, unless all that it reads is constant and small.
 Integers are exact; elementwise operators and moves have ONNX Runtime's bits, functions as exp are within a few units in the last
 place, and sums of float32 within the rounding of their order. Training modes are refused; so are text, sequences and 8-bit floats.
 
