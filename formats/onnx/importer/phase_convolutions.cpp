@@ -204,6 +204,12 @@ class PhaseRewriting {
     return is_one ? std::optional(found->second) : std::nullopt;
   }
 
+  bool are_constant(const NodeProto& node) const {
+    return std::ranges::all_of(node.input(), [&](const std::string& name) {
+      return name.empty() || constant(name) != nullptr;
+    });
+  }
+
   static std::string optional_input(const NodeProto& node, int index) {
     return index < node.input_size() ? node.input(index) : std::string();
   }
@@ -404,7 +410,7 @@ class PhaseRewriting {
     const Tensor* const biases = constant(bias_levels == nullptr ? bias : bias_levels->input(0));
     const std::int64_t channels = phased->groups * phased->out_channels;
     if (!bias.empty() && (biases == nullptr || biases->shape != Shape{channels})) return false;
-    if (bias_levels != nullptr && constant(bias_levels->input(1)) == nullptr) return false;
+    if (bias_levels != nullptr && !are_constant(*bias_levels)) return false;
 
     const Spread spread = spread_of(*phased);
     NodeProto& made = change(i);
@@ -532,7 +538,7 @@ class PhaseRewriting {
     made.set_input(0, levels);
     made.set_output(0, name_of(conv, what));
     before_[conv.node].push_back({&made, model_.nodes[conv.node].index});
-    if (!conv.is_turned) return made.output(0);
+    if (!conv.is_turned || constant(like.input(1))->elems() == 1) return made.output(0);
     for (int k = 1; k < like.input_size(); ++k) {
       if (like.input(k).empty()) continue;
       const std::string suffix = k == 1 ? "_scale" : "_zero_point";
@@ -548,7 +554,6 @@ class PhaseRewriting {
   // Numbers by output channel, or by that of a group, become numbers by output channel and phase.
   std::string add_repeated(const Phased& conv, const std::string& what, const std::string& name) {
     const Tensor& from = *constant(name);
-    if (from.shape.empty()) return name;
     const std::int64_t channels = conv.groups * conv.out_channels * conv.phases();
     Tensor made(from.dtype, {channels});
     const auto bytes = static_cast<std::int64_t>(dtype_bytes(from.dtype));

@@ -183,8 +183,9 @@ def phases(n, op, kernel, channels=4, out=6, size=9, group=1, scales=None, zero=
         inputs.append(n.constant(n.random.integers(-99, 99, out).astype(np.float32) / 64))
     elif bias:
         of_sums = np.tile(scale, out // scale.size) / 16 if scale.size > 1 else scale / 16
+        zeros = [n.constant(np.int32(0))] if scale.size == 1 else []
         inputs.append(n.add("DequantizeLinear", n.constant(n.random.integers(-999, 999, out).astype(np.int32)),
-                            n.constant(of_sums.astype(np.float32)), axis=0))
+                            n.constant(of_sums.astype(np.float32)), *zeros, axis=0))
     if op == "QLinearConv":
         made = {node.output[0]: list(node.input) for node in n.nodes}
         ends = made[x][1:]
@@ -218,6 +219,7 @@ EVEN = 2.0 ** -np.arange(4, 10)  # a scale for each of six channels
 TRANSPOSED = [
     dict(kernel=(2, 2), strides=[2, 2]),
     dict(kernel=(2, 2), strides=[2, 2], twice=True),
+    dict(kernel=(2, 2), strides=[2, 2], scales=[1 / 64], bias="int32"),
     dict(kernel=(3, 3), strides=[2, 2], pads=[1] * 4, output_padding=[1, 1], then=relu),
     dict(kernel=(4, 4), strides=[2, 2], pads=[1] * 4, bias="int32", scales=EVEN),
     dict(kernel=(4, 4), strides=[2, 2], pads=[1] * 4, bias="float32", then=clamped),
