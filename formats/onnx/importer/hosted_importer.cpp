@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/base/error.h"
@@ -109,21 +110,32 @@ class HostedImport {
   void rewrite_convolutions() {
     std::set<int> wanted = refused_convolutions();
     while (!wanted.empty()) {
-      const std::vector<ModelNode> nodes = model_.nodes;
+      const auto before = std::pair(model_.nodes, model_.reads);
       PhaseConvolutions made = rewrite_by_phases(model_, network(), wanted);
       if (made.convolutions.empty()) return;
       moves_ = std::move(made.moves);
-      read_network();
-      find_units();
-      const std::set<int> refused = refused_convolutions();
-      wanted.clear();
-      std::ranges::set_difference(made.convolutions, refused, std::inserter(wanted, wanted.end()));
+      wanted = convolutions_on_array(made.convolutions);
       if (wanted == made.convolutions) return;
-      model_.nodes = nodes;
+      std::tie(model_.nodes, model_.reads) = before;
       moves_.clear();
       read_network();
       find_units();
     }
+  }
+
+  // Those of the rewritten convolutions that the array has; none where the network does not fit its
+  // limits now.
+  std::set<int> convolutions_on_array(const std::set<int>& rewritten) {
+    std::set<int> found;
+    try {
+      read_network();
+      find_units();
+    } catch (const Error&) {
+      return found;
+    }
+    std::ranges::set_difference(rewritten, refused_convolutions(),
+                                std::inserter(found, found.end()));
+    return found;
   }
 
   // By the file's numbers.

@@ -159,6 +159,14 @@ def own_biases(n):
     return 1, [n.levels(n.add("Conv", x, n.weights(8, 3, 3, 3), bias))]
 
 
+def one_of_two(n):
+    """The first transposed convolution is the host's, as its Sigmoid does not read levels; the second is the array's."""
+    x = n.levels(n.input("x", 1, 4, 6, 6))
+    first = n.add("ConvTranspose", x, n.weights(4, 4, 3, 3), strides=[2, 2])
+    y = n.levels(n.add("Sigmoid", first), 1 / 64, np.uint8(0))
+    return 1, [n.levels(n.add("ConvTranspose", y, n.weights(4, 4, 3, 3), strides=[2, 2]))], 1
+
+
 def phases(n, op, kernel, channels=4, out=6, size=9, group=1, scales=None, zero=None, bias=None, then=None, twice=False, pools=False,
            **attributes):
     """A convolution between levels whose strides the array does not have. `zero` is the zero_point of uint8 weights; `bias` is
@@ -255,7 +263,7 @@ PATCHES = [
     dict(kernel=(8, 8), strides=[8, 8], size=65, pools=True),
 ]
 CASES = [gate, residual_over_host, residual_within, two_ends, lines, rows, sums_between, transposed_weights, open_sizes, tables,
-         channels, moved_mean, own_biases]
+         channels, moved_mean, own_biases, one_of_two]
 
 
 def run_onnxruntime(model, inputs, as_it_is=True):
