@@ -73,7 +73,6 @@ class HostedImport {
     options_.fold_and_shape(hosted_.network);
   }
 
-  // The units of the network, and which of them the array has.
   void find_units() {
     ids_.clear();
     for (HostValueId id = 0; id < network().values.size(); ++id) {
@@ -384,13 +383,7 @@ class HostedImport {
 
   // The graph of some units; nothing, and the reason, where the array cannot run it.
   std::optional<Graph> import(const PartPlan& plan, std::string& reason) {
-    ModelGraph part;  // its pointers lead to this model's constants and nodes
-    part.file = model_.file;
-    part.source = model_.source;
-    part.name = model_.name;
-    part.opset = model_.opset;
-    part.constants = model_.constants;
-    part.nodes = model_.nodes;
+    ModelGraph part = model_.borrowed();
     std::set<int> indices;
     for (const std::size_t u : plan.units) {
       const auto stand_in = stand_ins_.find(u);

@@ -191,6 +191,20 @@ bool ModelGraph::is_output(const std::string& tensor) const {
                              [&](const auto& end) { return end.name() == tensor; });
 }
 
+ModelGraph ModelGraph::borrowed() const {
+  ModelGraph graph;
+  graph.file = file;
+  graph.source = source;
+  graph.name = name;
+  graph.opset = opset;
+  graph.input = input;
+  graph.output = output;
+  graph.constants = constants;
+  graph.nodes = nodes;
+  graph.reads = reads;
+  return graph;
+}
+
 int ModelGraph::reads_of(const std::string& tensor) const {
   const auto found = reads.find(tensor);
   return found == reads.end() ? 0 : found->second;
@@ -229,6 +243,11 @@ std::vector<std::string> reads_of(const NodeProto& node) {
 const AttributeProto* find_attribute(const NodeProto& node, std::string_view name) {
   const auto found = std::ranges::find(node.attribute(), name, &AttributeProto::name);
   return found == node.attribute().end() ? nullptr : &*found;
+}
+
+std::int64_t integer_of(const NodeProto& node, std::string_view name, std::int64_t fallback) {
+  const AttributeProto* const found = find_attribute(node, name);
+  return found == nullptr ? fallback : found->i();
 }
 
 void add_integer(NodeProto& node, const std::string& name, std::int64_t value) {

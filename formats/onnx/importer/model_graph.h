@@ -46,6 +46,8 @@ struct ModelGraph {
   std::string unused_name(const std::string& like) const;
   // Whether it is the output, or, where none is set, one of the file's.
   bool is_output(const std::string& tensor) const;
+  // The same graph, which lives no longer than this one: it has what is made by pointers alone.
+  ModelGraph borrowed() const;
   // How many inputs of nodes a tensor is.
   int reads_of(const std::string& tensor) const;
 };
@@ -56,6 +58,9 @@ std::vector<std::string> reads_of(const onnx::NodeProto& node);
 
 // A node's attribute of that name; null where it has none.
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
+
+// The integer of an attribute; `fallback` where a node has none of that name.
+std::int64_t integer_of(const onnx::NodeProto& node, std::string_view name, std::int64_t fallback);
 
 // Adds an attribute of one integer.
 void add_integer(onnx::NodeProto& node, const std::string& name, std::int64_t value);

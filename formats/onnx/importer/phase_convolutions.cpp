@@ -7,57 +7,22 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/checked_math.h"
 #include "core/machine/isa/command_fields.h"
 #include "formats/onnx/importer/part_rewrites.h"
+#include "formats/onnx/importer/phase_geometry.h"
 
 namespace qsim::formats {
 namespace {
 
 using onnx::NodeProto;
-using Integers = std::vector<std::int64_t>;
 
 // Each may stay between a ConvTranspose and its QuantizeLinear: they change one number after the
 // other.
 constexpr std::array<std::string_view, 8> kBetween = {
     "Relu", "Clip", "LeakyRelu", "Tanh", "Sigmoid", "HardSigmoid", "HardSwish", "Identity"};
 
-struct Axis {
-  std::int64_t in = 1;
-  std::int64_t out = 1;
-  std::int64_t kernel = 1;
-  std::int64_t stride = 1;
-  std::int64_t dilation = 1;
-  std::int64_t pad = 0;  // at the begin
-
-  std::int64_t extent() const { return (kernel - 1) * dilation + 1; }
-  // Of the new convolution; where the stride is 1 that has the dilation too.
-  std::int64_t taps() const { return stride == 1 ? kernel : ceil_div(extent(), stride); }
-  std::int64_t step() const { return stride == 1 ? dilation : 1; }
-  std::int64_t reach() const { return step() * (taps() - 1); }
-  // The tap of phase r and the new tap j; -1 where there is none.
-  std::int64_t tap(std::int64_t r, std::int64_t j) const {
-    if (stride == 1) return j;
-    const std::int64_t at = stride * j + r;
-    return at % dilation == 0 && at / dilation < kernel ? at / dilation : -1;
-  }
-};
-
-// A convolution of one or two axes; one of one has a first axis of size 1.
-struct Phased {
+struct Phased : PhasedConvolution {
   std::size_t node = 0;  // in ModelGraph::nodes
-  bool is_turned = false;
-  std::size_t rank = 0;
-  std::array<Axis, 2> axes;
-  std::int64_t groups = 1;
-  std::int64_t in_channels = 0;   // of a group
-  std::int64_t out_channels = 0;  // of a group
-
-  std::int64_t phases() const { return axes[0].stride * axes[1].stride; }
-  std::span<const Axis> own_axes() const { return std::span(axes).last(rank); }
-  bool is_square() const { return rank == 2 && axes[0].stride == axes[1].stride; }
-  // SpaceToDepth has channels inside of phases, which no group but one can have.
-  bool has_phases_outside() const { return !is_turned && is_square() && groups == 1; }
 };
 
 // Reshape, Transpose, Reshape.
@@ -66,16 +31,6 @@ struct Transposition {
   Integers order;
   Integers joined;
 };
-
-std::int64_t attribute_of(const NodeProto& node, std::string_view name, std::int64_t fallback) {
-  const onnx::AttributeProto* const found = find_attribute(node, name);
-  return found == nullptr ? fallback : found->i();
-}
-
-Integers attributes_of(const NodeProto& node, std::string_view name, Integers fallback) {
-  const onnx::AttributeProto* const found = find_attribute(node, name);
-  return found == nullptr ? fallback : Integers(found->ints().begin(), found->ints().end());
-}
 
 void add_integers(NodeProto& node, const std::string& name, const Integers& values) {
   onnx::AttributeProto& attribute = *node.add_attribute();
@@ -88,52 +43,6 @@ Tensor int64s_of(const Integers& values) {
   Tensor tensor(DType::kInt64, {std::ssize(values)});
   std::ranges::copy(values, tensor.as<std::int64_t>().begin());
   return tensor;
-}
-
-// The weights of the new convolution.
-Tensor phase_weights(const Phased& conv, const Tensor& from, const Tensor* zero_points) {
-  const Axis& y = conv.axes[0];
-  const Axis& x = conv.axes[1];
-  const std::int64_t phases = conv.phases();
-  const std::int64_t outputs = conv.groups * conv.out_channels;
-  Shape shape = {outputs * (conv.is_turned ? phases : 1),
-                 conv.in_channels * (conv.is_turned ? 1 : phases)};
-  for (const Axis& axis : conv.own_axes()) shape.push_back(axis.taps());
-  Tensor made(from.dtype, shape);
-  std::byte* const to = made.bytes.data();
-  const auto fill = [&](std::int64_t m, std::int64_t r, std::int64_t c, std::byte absent) {
-    std::int64_t row = m * phases * conv.in_channels;
-    std::int64_t from_row = m * conv.in_channels + c;
-    if (conv.is_turned) {
-      row += r * conv.in_channels + c;
-      const std::int64_t first = m / conv.out_channels * conv.in_channels;
-      from_row = (first + c) * conv.out_channels + m % conv.out_channels;
-    } else {
-      row += conv.has_phases_outside() ? r * conv.in_channels + c : c * phases + r;
-    }
-    for (std::int64_t jy = 0; jy < y.taps(); ++jy) {
-      for (std::int64_t jx = 0; jx < x.taps(); ++jx) {
-        const std::int64_t ky = y.tap(r / x.stride, conv.is_turned ? y.taps() - 1 - jy : jy);
-        const std::int64_t kx = x.tap(r % x.stride, conv.is_turned ? x.taps() - 1 - jx : jx);
-        const bool is_there = ky >= 0 && kx >= 0;
-        to[(row * y.taps() + jy) * x.taps() + jx] =
-            is_there
-                ? from.bytes[static_cast<std::size_t>((from_row * y.kernel + ky) * x.kernel + kx)]
-                : absent;
-      }
-    }
-  };
-  for (std::int64_t m = 0; m < outputs; ++m) {
-    std::byte absent{0};
-    if (zero_points != nullptr) {
-      const auto channel = m % (conv.is_turned ? conv.out_channels : outputs);
-      absent = zero_points->bytes[static_cast<std::size_t>(channel % zero_points->elems())];
-    }
-    for (std::int64_t r = 0; r < phases; ++r) {
-      for (std::int64_t c = 0; c < conv.in_channels; ++c) fill(m, r, c, absent);
-    }
-  }
-  return made;
 }
 
 class PhaseRewriting {
@@ -192,7 +101,7 @@ class PhaseRewriting {
     if (found == makers_.end()) return nullptr;
     const NodeProto& maker = node(found->second);
     const bool is_plain = maker.op_type() == "DequantizeLinear" && maker.input_size() >= 2 &&
-                          attribute_of(maker, "block_size", 0) == 0;
+                          integer_of(maker, "block_size", 0) == 0;
     return is_plain ? &maker : nullptr;
   }
 
@@ -223,54 +132,12 @@ class PhaseRewriting {
     return conv.op_type() == "Conv" ? cut_input(i) : spread_output(i);
   }
 
-  // Nothing where shapes are not known, or weights would grow beyond what the taps have.
   std::optional<Phased> read(std::size_t i, const std::string& input, const Tensor& weights) const {
-    const NodeProto& conv = node(i);
     const Shape* const x = shape(input);
-    const Shape* const y = shape(conv.output(0));
-    const bool is_8_bit = weights.dtype == DType::kInt8 || weights.dtype == DType::kUint8;
-    if (x == nullptr || y == nullptr || x->size() < 3 || x->size() > 4 || !is_8_bit ||
-        weights.shape.size() != x->size() || element_count(*x) == 0 || element_count(*y) == 0) {
-      return std::nullopt;
-    }
-    Phased read;
-    read.node = i;
-    read.is_turned = conv.op_type() == "ConvTranspose";
-    read.rank = x->size() - 2;
-    read.groups = attribute_of(conv, "group", 1);
-    read.in_channels = read.is_turned ? weights.shape[0] / read.groups : weights.shape[1];
-    read.out_channels = read.is_turned ? weights.shape[1] : weights.shape[0] / read.groups;
-    std::int64_t growth = 1;
-    for (std::size_t d = 0; d < read.rank; ++d) {
-      Axis& axis = read.axes[2 - read.rank + d];
-      axis = axis_of(conv, read, d, (*x)[2 + d], (*y)[2 + d], weights.shape[2 + d]);
-      growth = checked_mul(growth, ceil_div(axis.taps() * axis.stride, axis.kernel));
-    }
-    constexpr std::int64_t kMostGrowth = 16;
-    return growth > kMostGrowth ? std::nullopt : std::optional(read);
-  }
-
-  // The network's shapes say that the attributes are as they must be.
-  static Axis axis_of(const NodeProto& conv, const Phased& phased, std::size_t d, std::int64_t in,
-                      std::int64_t out, std::int64_t kernel) {
-    const auto at = [&](const char* name, std::size_t count, std::int64_t fallback) {
-      return attributes_of(conv, name, Integers(count, fallback)).at(d);
-    };
-    Axis axis{in, out, kernel, at("strides", phased.rank, 1), at("dilations", phased.rank, 1), 0};
-    const onnx::AttributeProto* const mode = find_attribute(conv, "auto_pad");
-    const std::string auto_pad = mode == nullptr ? "NOTSET" : mode->s();
-    const bool has_shape = phased.is_turned && find_attribute(conv, "output_shape") != nullptr;
-    if (!has_shape && !auto_pad.starts_with("SAME")) {
-      axis.pad = auto_pad == "VALID" ? 0 : at("pads", 2 * phased.rank, 0);
-      return axis;
-    }
-    const std::int64_t wide = phased.is_turned ? out : in;
-    const std::int64_t narrow = phased.is_turned ? in : out;
-    const std::int64_t more = phased.is_turned ? at("output_padding", phased.rank, 0) : 0;
-    const std::int64_t total =
-        std::max<std::int64_t>(0, (narrow - 1) * axis.stride + axis.extent() + more - wide);
-    axis.pad = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-    return axis;
+    const Shape* const y = shape(node(i).output(0));
+    if (x == nullptr || y == nullptr) return std::nullopt;
+    const std::optional<PhasedConvolution> found = read_phased(node(i), *x, *y, weights);
+    return found ? std::optional(Phased{*found, i}) : std::nullopt;
   }
 
   // Scales of weights are one, or one an output channel.
@@ -279,7 +146,7 @@ class PhaseRewriting {
     if (scales == nullptr) return false;
     if (scales->elems() == 1) return true;
     const std::int64_t rank = 2 + static_cast<std::int64_t>(conv.rank);
-    const std::int64_t axis = attribute_of(weights, "axis", 1);
+    const std::int64_t axis = integer_of(weights, "axis", 1);
     return (axis < 0 ? axis + rank : axis) == (conv.is_turned ? 1 : 0);
   }
 
@@ -326,7 +193,7 @@ class PhaseRewriting {
     constexpr std::int64_t kMostExtent = max_of<Execute>("origin_row");
     static_assert(kMostStride == max_of<Execute>("stride_w") &&
                   kMostExtent == max_of<Execute>("origin_col"));
-    return std::ranges::any_of(conv.axes, [](const Axis& axis) {
+    return std::ranges::any_of(conv.axes, [](const PhaseAxis& axis) {
       return axis.stride > kMostStride ||
              (axis.stride > 1 && axis.extent() + axis.pad > kMostExtent);
     });
@@ -336,7 +203,7 @@ class PhaseRewriting {
                           Tensor zero_point) {
     Integers begins = {0, 0};
     Integers ends = {0, 0};
-    for (const Axis& axis : conv.own_axes()) {
+    for (const PhaseAxis& axis : conv.own_axes()) {
       begins.push_back(axis.pad);
       ends.push_back((axis.out + axis.reach()) * axis.stride - axis.pad - axis.in);
     }
@@ -358,7 +225,7 @@ class PhaseRewriting {
     const std::int64_t channels = conv.groups * conv.in_channels;
     Transposition move = {{0, channels}, {0, 1}, {0, channels * conv.phases()}};
     const auto rank = static_cast<std::int64_t>(conv.rank);
-    for (const Axis& axis : conv.own_axes()) {
+    for (const PhaseAxis& axis : conv.own_axes()) {
       move.split.insert(move.split.end(), {axis.out + axis.reach(), axis.stride});
       move.joined.push_back(axis.out + axis.reach());
     }
@@ -368,32 +235,6 @@ class PhaseRewriting {
   }
 
   // ---- A ConvTranspose: phases of its output.
-
-  // Which positions the new convolution has, and where the output begins among their phases.
-  struct Spread {
-    Integers pads;
-    Integers positions;
-    Integers starts;
-    bool is_cut = false;
-  };
-
-  static Spread spread_of(const Phased& conv) {
-    Spread spread;
-    Integers ends;
-    for (const Axis& axis : conv.own_axes()) {
-      const std::int64_t first = std::min(axis.pad / axis.stride, axis.reach());
-      const std::int64_t last = (axis.pad + axis.out - 1) / axis.stride;
-      const std::int64_t begin = axis.reach() - first;
-      ends.push_back(std::max<std::int64_t>(0, last - (axis.in - 1)));
-      spread.pads.push_back(begin);
-      spread.positions.push_back(axis.in + begin + ends.back() - axis.reach());
-      spread.starts.push_back(axis.pad - axis.stride * first);
-      spread.is_cut = spread.is_cut || spread.starts.back() != 0 ||
-                      spread.positions.back() * axis.stride != axis.out;
-    }
-    spread.pads.insert(spread.pads.end(), ends.begin(), ends.end());
-    return spread;
-  }
 
   bool spread_output(std::size_t i) {
     const NodeProto& conv = node(i);
@@ -412,7 +253,7 @@ class PhaseRewriting {
     if (!bias.empty() && (biases == nullptr || biases->shape != Shape{channels})) return false;
     if (bias_levels != nullptr && !are_constant(*bias_levels)) return false;
 
-    const Spread spread = spread_of(*phased);
+    const PhaseSpread spread = spread_of(*phased);
     NodeProto& made = change(i);
     made.set_op_type("Conv");
     made.set_name(layer_name(model_.nodes[i]));
@@ -461,8 +302,8 @@ class PhaseRewriting {
     return true;
   }
 
-  void add_moves_of_output(const Phased& conv, const Spread& spread, const std::string& by_phase,
-                           const std::string& result) {
+  void add_moves_of_output(const Phased& conv, const PhaseSpread& spread,
+                           const std::string& by_phase, const std::string& result) {
     if (conv.phases() == 1) return add_slice(conv, by_phase, spread.starts, result);
     const std::string whole = spread.is_cut ? by_phase + "_whole" : result;
     if (conv.is_square()) {
@@ -476,7 +317,7 @@ class PhaseRewriting {
       const std::int64_t channels = conv.groups * conv.out_channels;
       Transposition move = {{0, channels}, {0, 1}, {0, channels}};
       const auto rank = static_cast<std::int64_t>(conv.rank);
-      for (const Axis& axis : conv.own_axes()) move.split.push_back(axis.stride);
+      for (const PhaseAxis& axis : conv.own_axes()) move.split.push_back(axis.stride);
       for (std::int64_t d = 0; d < rank; ++d) {
         const auto at = static_cast<std::size_t>(d);
         move.split.push_back(spread.positions[at]);
@@ -577,7 +418,7 @@ class PhaseRewriting {
   static void set_window(NodeProto& made, const Phased& conv, const Integers& pads) {
     Integers kernel;
     Integers dilations;
-    for (const Axis& axis : conv.own_axes()) {
+    for (const PhaseAxis& axis : conv.own_axes()) {
       kernel.push_back(axis.taps());
       dilations.push_back(axis.step());
     }

@@ -18,11 +18,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kDomains = {"onnx.brevitas", "qonnx.custom_op.general",
                                                       "finn.custom_op.general"};
 
-std::int64_t integer_of(const onnx::NodeProto& node, std::string_view name, std::int64_t fallback) {
-  const onnx::AttributeProto* const found = find_attribute(node, name);
-  return found == nullptr ? fallback : found->i();
-}
-
 // What a node does to a constant: level = clamp(rint(x / scale + zero_point), lo, hi). Other
 // numbers get QuantizeLinear's rounding, before its zero_point.
 struct Rule {
