@@ -169,7 +169,7 @@ class PhaseRewriting {
       return false;
     }
     const std::optional<Phased> phased = read(i, levels, *weights);
-    if (!phased || !is_beyond(*phased) || (w != nullptr && !fits(*phased, *w))) return false;
+    if (!phased || !is_beyond(*phased) || (!is_levels && !fits(*phased, *w))) return false;
     const std::string moved = name_of(*phased, "input_levels");
     const DType dtype = values_.at(levels)->tensor.dtype;
     add_moves_of_input(*phased, levels, moved,
