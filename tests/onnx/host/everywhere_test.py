@@ -35,7 +35,7 @@ def require(condition, what):
         raise Fault(what)
 
 
-def classifier(seed, dims=None, levels_out=False, levels_in=False):
+def classifier(seed, dims=None, levels_out=False, levels_in=False, phases=False):
     """A gate, as squeeze and excite, before a layer of ten classes; and so that the answer depends on the picture."""
     n = hosted_test.Network(seed)
     if levels_in:
@@ -44,6 +44,9 @@ def classifier(seed, dims=None, levels_out=False, levels_in=False):
     else:
         x = n.levels(n.input("x", 1, 3, 32, 32, dims=dims), 1 / 32)
     x = n.conv(x, 3, 8)
+    if phases:  # patches, and a picture of them again
+        y = n.levels(n.add("Conv", x, n.weights(8, 8, 8, 8), strides=[8, 8]))
+        x = n.levels(n.add("Add", x, n.levels(n.add("ConvTranspose", y, n.weights(8, 8, 8, 8), strides=[8, 8]))), 1 / 8)
     weight = n.levels(n.add("GlobalAveragePool", x), 1 / 64)
     x = n.conv(n.levels(n.add("Mul", x, n.conv(weight, 8, 8, 1)), 1 / 16), 8, 8)
     x = n.add("MaxPool", x, kernel_shape=[8, 8], strides=[8, 8])
@@ -127,7 +130,8 @@ def check_counts(found, outputs, labels):
 
 def eval_counts(folder, seed):
     for name, how, inputs in (("fixed", {}, folder.inputs), ("open", {"dims": ("n", 3, "h", "w")}, folder.inputs),
-                              ("levels", {"levels_out": True}, folder.inputs), ("from", {"levels_in": True}, levels(folder.inputs))):
+                              ("levels", {"levels_out": True}, folder.inputs), ("phases", {"phases": True}, folder.inputs),
+                              ("from", {"levels_in": True}, levels(folder.inputs))):
         model = classifier(seed, **how)
         folder.save(name, model)
         outputs = outputs_of(model, inputs)
