@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the network families at a size and compares qsim with ONNX Runtime on each: a table.
+# Makes the network families at a size and compares qsim with ONNX Runtime on each: a table for those
+# that ONNX Runtime has quantized, and one for those that `qsim quantize` has.
 # usage: run.sh [small|full]    environment: QSIM, the executable (default: build/release/qsim);
 # QSIM_ORT_DIR, what tools/ort/install.sh made (default: build/release/ort)
 set -euo pipefail
@@ -17,4 +18,11 @@ fi
 export PYTHONDONTWRITEBYTECODE=1
 /usr/bin/python3 "$here/make.py" --size "$size" --only export all "$folder"
 PYTHONPATH=$ort/producers "$ort/bin/python" "$here/make.py" --size "$size" --only quantize all "$folder"
+echo "quantized by ONNX Runtime's quantize_static"
 "$ort/bin/python" "$here/check.py" --qsim "$qsim" "$folder"/*.int8.onnx
+for file in "$folder"/*.float.onnx; do
+  name=${file%.float.onnx}
+  "$qsim" quantize "$file" --calibrate "$name.x.npy" -o "$name.int8.onnx" --quiet >/dev/null
+done
+echo "quantized by qsim quantize"
+"$ort/bin/python" "$here/check.py" --qsim "$qsim" --sums deit_tiny "$folder"/*.int8.onnx

@@ -1,6 +1,7 @@
 #include "quantize/hosted/qdq_network.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -231,6 +232,23 @@ class Builder {
   int opset_ = kLeastQdqOpset;
 };
 
+// ONNX Runtime 1.30 refuses a file with a Clip whose end is in the last half step of the levels: it
+// takes the Clip out, and leaves two nodes of one name. Such levels end where the Clip does.
+void end_with_clip(const HostNetwork& network, const HostNode& clip, Quantization& levels) {
+  for (const std::size_t operand : {std::size_t{1}, std::size_t{2}}) {
+    const HostValueId id = input_of(clip, operand);
+    const Tensor* const end = id == kAbsentValue ? nullptr : real_constant(network, id);
+    if (end == nullptr || end->elems() != 1) continue;
+    const auto last =
+        static_cast<float>((operand == 1 ? levels.lo : levels.hi) - levels.zero_point);
+    const float real = end->as<float>()[0];
+    if (real * last <= 0 || std::abs(real / levels.scale) < std::abs(last) - 0.5F) continue;
+    while (std::abs(levels.scale * last) > std::abs(real)) {
+      levels.scale = std::min(real / last, std::nextafter(levels.scale, 0.0F));
+    }
+  }
+}
+
 }  // namespace
 
 Graph layers_of_plan(const HostNetwork& network, const HostPlan& plan) {
@@ -269,6 +287,13 @@ std::vector<Quantization> quantize_groups(const HostNetwork& network, const Host
     if (group.has_input) {  // QuantizeLinear saturates to the type alone
       made.lo = own.activations.is_unsigned ? 0 : -128;
       made.hi = made.lo + 255;
+    }
+    if (own.kind == ScaleKind::kFloat) {
+      for (const HostValueId id : group.values) {
+        const std::size_t maker = uses.maker(id);
+        if (maker == kNoNode || !is_onnx(network.nodes[maker], "Clip")) continue;
+        end_with_clip(network, network.nodes[maker], made);
+      }
     }
     groups.push_back(made);
   }

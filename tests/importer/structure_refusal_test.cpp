@@ -148,8 +148,8 @@ TEST(ImporterRefuses, ReluAwayFromZeroPointZero) {
 
 TEST(ImporterRefuses, InputsOfOtherTypesAndShapes) {
   const std::string supported =
-      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown "
-      "(--shape gives sizes)";
+      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown";
+  const std::string sizes = " (--shape gives sizes)";
   expect_structure_refusals({
       {"input 'quantize.out': is int64; supported: float32, int8, uint8",
        [](TestModel& m) {
@@ -159,7 +159,7 @@ TEST(ImporterRefuses, InputsOfOtherTypesAndShapes) {
        [](TestModel& m) {
          m.begin_with(TensorProto::INT8, {1, 2, 4});
        }},
-      {"input 'quantize.out': shape [1, 2, ?, 4]" + supported,
+      {"input 'quantize.out': shape [1, 2, ?, 4]" + supported + sizes,
        [](TestModel& m) {
          m.begin_with(TensorProto::INT8, {1, 2, -1, 4});
        }},
@@ -167,7 +167,7 @@ TEST(ImporterRefuses, InputsOfOtherTypesAndShapes) {
        [](TestModel& m) {
          m.begin_with(TensorProto::INT8, {1, 2, 4, 0});
        }},
-      {"input 'image': shape unknown" + supported,
+      {"input 'image': shape unknown" + supported + sizes,
        [](TestModel& m) {
          m.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
        }},

@@ -67,13 +67,13 @@ std::int64_t resolve_batch(std::int64_t declared, std::int64_t batch, const std:
 
 void check_input_shape(const Declaration& declaration, const std::string& where) {
   const std::size_t rank = declaration.shape.size();
-  bool known = rank == 2 || rank == 4;
-  for (std::size_t axis = 1; axis < rank; ++axis) known &= declaration.shape[axis] != kSymbolic;
-  if (!known) {
+  bool has_sizes = declaration.has_shape;
+  for (std::size_t axis = 1; axis < rank; ++axis) has_sizes &= declaration.shape[axis] != kSymbolic;
+  if ((rank != 2 && rank != 4) || !has_sizes) {
     throw_unsupported(where + ": shape " +
                       (declaration.has_shape ? declared_shape_text(declaration) : "unknown") +
-                      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown "
-                      "(--shape gives sizes)");
+                      "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown" +
+                      (has_sizes ? "" : " (--shape gives sizes)"));
   }
 }
 

@@ -137,6 +137,25 @@ TEST(QdqNetwork, FewerLevelsAreCutOffBeforeTheyAreRounded) {
   EXPECT_GT(sqnr_db(made.errors.output), 10);
 }
 
+// ONNX Runtime takes out a Clip whose end is rounded to the last level.
+TEST(QdqNetwork, LevelsEndWhereAClipDoes) {
+  for (const auto& [range_end, levels_end] : {std::pair(5.75F, 5.75F),
+                                              {6.0F, 6.0F},
+                                              {6.005F, 6.0F},
+                                              {6.0117F, 6.0F},
+                                              {6.0625F, 6.0625F}}) {
+    Scheme scheme;
+    scheme.all.clipping = {.rule = ClippingRule::kFixed, .fixed = {0, range_end}};
+    FloatNetwork net;
+    const HostValueId x = net.conv(net.picture(), 3, 4);
+    const HostValueId y = net.add("Clip", {x, net.constant(make_tensor<float>({}, {{0.0F}})),
+                                           net.constant(make_tensor<float>({}, {{6.0F}}))});
+    const float scale = make(net, {y}, scheme).groups.back().scale;
+    EXPECT_LE(scale * 255, levels_end);
+    EXPECT_GT(std::nextafter(scale, 1.0F) * 255, levels_end);
+  }
+}
+
 TEST(QdqNetwork, AddsOperandsWhoseScalesAnAdditionTakes) {
   FloatNetwork net;
   const HostValueId x = net.conv(net.picture(), 3, 4);
