@@ -177,7 +177,10 @@ ExitCode explain_part(Context& context, const ExplainOptions& options,
                       const NetworkRequest& network, const ArchConfig& config) {
   HostedModel hosted = load_hosted(context, network, {options}, config, {});
   for (ArrayPart& part : hosted.hosted.parts) {
-    if (std::ranges::count(part.graph.layers, options.layer, &Layer::name) == 0) continue;
+    const bool is_whole = hosted.hosted.parts.size() == 1 && hosted.hosted.host_steps.empty();
+    if (!is_whole && std::ranges::count(part.graph.layers, options.layer, &Layer::name) == 0) {
+      continue;
+    }
     Model model;
     model.name = hosted.name;
     model.graph = std::move(part.graph);

@@ -229,7 +229,7 @@ Sheet network_sheet(Context& context, const InspectOptions& options, const fs::p
                     const ArchConfig& config) {
   const NetworkRequest request{options, {options, options.file, {}}, Tensors::kShapes};
   if (!options.shapes.empty() && model_kind(path) != ModelKind::kOnnx) {
-    usage_error("--shape is of ONNX files; '" + echoed(options.file) + "' is none");
+    usage_error("--shape is of ONNX files; '" + echoed(options.file) + "' is not an ONNX file");
   }
   if (options.as == kAsOnnxRuntime || !options.shapes.empty()) {
     return hosted_sheet(context, options, request, config);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/network/auto_pad.h"
+
 namespace qsim::golden {
 namespace {
 
@@ -69,9 +71,8 @@ WindowGeometry read_axes(const HostCall& call, const Shape& spatial, const Shape
 
 std::int64_t reach(const WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation + 1; }
 
-// Pads `total` positions, SAME_UPPER or not: the odd one is at the end, or at the begin.
-void pad_both(WindowAxis& axis, std::int64_t total, bool odd_at_end) {
-  axis.pad_begin = odd_at_end ? total / 2 : total - total / 2;
+void pad_both(WindowAxis& axis, std::int64_t total, bool is_upper) {
+  axis.pad_begin = same_pad_begin(total, is_upper);
   axis.pad_end = total - axis.pad_begin;
 }
 
@@ -79,7 +80,7 @@ void set_output(const HostCall& call, WindowAxis& axis, AutoPad auto_pad, bool c
   if (auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower) {
     axis.output = ceil_div(axis.input, axis.stride);
     const std::int64_t total = (axis.output - 1) * axis.stride + reach(axis) - axis.input;
-    if (axis.output > 0 && total > 0) pad_both(axis, total, auto_pad == AutoPad::kSameUpper);
+    if (axis.output > 0 && total != -1) pad_both(axis, total, auto_pad == AutoPad::kSameUpper);
     return;
   }
   const std::int64_t room = axis.input + axis.pad_begin + axis.pad_end - reach(axis);
@@ -137,7 +138,7 @@ WindowGeometry pool_geometry(const HostCall& call, const Shape& spatial) {
     // ONNX's formula gives negative pads where windows leave out positions, and ONNX Runtime pads
     // less than it beside dilations.
     const std::int64_t left_out = axis.input - (axis.output - 1) * axis.stride - reach(axis);
-    const bool leaves_out = axis.pad_begin + axis.pad_end == 0 && left_out > 1;
+    const bool leaves_out = axis.pad_begin + axis.pad_end <= 0 && left_out > 1;
     if (is_same && (leaves_out || axis.dilation != 1)) {
       call.refuse("auto_pad SAME with a dilation of " + std::to_string(axis.dilation) + " and " +
                       std::to_string(leaves_out ? left_out : 0) + " positions that no window reads",

@@ -62,7 +62,7 @@ TEST(ImporterBoundary, DequantizeLinearWithoutZeroPointTakesTheTensorsType) {
 TEST(ImporterBoundary, OnlyTheBatchMayBeUnknown) {
   const std::string supported =
       "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown "
-      "(--shape gives sizes)";
+      "(`qsim run --shape` gives sizes)";
   expect_all(ExitCode::kUnsupportedModel,
              {{"input 'quantize.out': shape [1, ?, 4, 4]" + supported,
                [](TestModel& m) {

@@ -149,7 +149,7 @@ TEST(ImporterRefuses, ReluAwayFromZeroPointZero) {
 TEST(ImporterRefuses, InputsOfOtherTypesAndShapes) {
   const std::string supported =
       "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown";
-  const std::string sizes = " (--shape gives sizes)";
+  const std::string sizes = " (`qsim run --shape` gives sizes)";
   expect_structure_refusals({
       {"input 'quantize.out': is int64; supported: float32, int8, uint8",
        [](TestModel& m) {

@@ -24,15 +24,15 @@ runs what and why. `compile`, `export-vectors` and `--no-host` refuse it (exit c
     qsim run --config pe16x16_dyadic --model mobilenet_v3.onnx --input x.npy --out result
 
 - **Parts.** The array runs the largest parts of the network that read one tensor of int8 or uint8 and write one. Each part is
-  a program, compared with golden and counted as any network; cycles are the array's, exact, and the parts' add up.
+  a program like any network's; cycles are exact, and the parts' add up.
 - **The host** runs every other node as ONNX defines it, in float32 or in integers. The report has its nodes by operator,
   their operations (multiply-accumulates of products, else elements), the bytes that they read and write, why the array does not
   run the first, and the bytes that cross.
-- **Tables and factors.** Elementwise nodes, however many, that make a byte of a byte are a table, with the host's bytes. A factor and
+- **Tables and factors.** Elementwise nodes that map a byte to a byte are a table, with the host's bytes. A factor and
   a summand a channel (BatchNormalization, Mul, Add) are a 1x1 depthwise convolution, a step off at times; as ONNX Runtime they are
   the host's.
-- **Phases.** A ConvTranspose, but as ONNX Runtime, and a Conv of a stride above 7 are convolutions of stride 1 over phases, which
-  the host moves.
+- **Phases.** As integers a ConvTranspose, and always a Conv with a stride or window that the array lacks, is a convolution of stride 1
+  over phases; the host moves them. Up to three of four of its MACs are of taps that the file does not have.
 - **Inputs** are `.npy` files in the file's own types and shapes (float16 as float32, uint16 as int32, uint32 as int64):
   `--input x.npy`, or a folder with one `NAME.npy` for each input, `_` for each `/` of NAME, or a picture, where the sidecar says
   how. A dimension without a number takes that of the input, or of `--shape`.
@@ -63,8 +63,8 @@ integer form of ([ONNX files](onnx.md#qdq-graphs)).
 | `integer`, the default | integers on the array where it has them | may be a step from ONNX Runtime's there |
 | `onnxruntime` | float32 on the host | ONNX Runtime's, but for sums of float32 beside a tie |
 
-On the host too, DequantizeLinear, an operator and QuantizeLinear become the operator on levels that ONNX Runtime makes of them
-(QLinearConv, QLinearAdd, ...), and float32 weights between them its int8 weights.
+On the host too, DequantizeLinear, an operator and QuantizeLinear become the operator on levels that ONNX Runtime makes of them,
+and float32 weights between them its int8 weights.
 
 ## Scales that are not powers of two
 

@@ -73,7 +73,10 @@ std::map<std::string, Shape> asked_shapes(const ShapeOptions& options) {
   for (const std::string& given : options.shapes) {
     const std::size_t at = given.rfind('=');
     if (at == std::string::npos || at == 0) refuse_shape(given);
-    shapes[given.substr(0, at)] = shape_of_text(given, std::string_view(given).substr(at + 1));
+    const Shape shape = shape_of_text(given, std::string_view(given).substr(at + 1));
+    if (!shapes.emplace(given.substr(0, at), shape).second) {
+      usage_error("--shape names '" + echoed(given.substr(0, at)) + "' twice");
+    }
   }
   return shapes;
 }
@@ -111,7 +114,7 @@ ModelKind kind_of(const NetworkRequest& request, const ArchConfig& config) {
 void require_onnx(const NetworkRequest& request, const ArchConfig& config, const char* option) {
   if (kind_of(request, config) == ModelKind::kOnnx) return;
   usage_error(std::string(option) + " is of ONNX files; '" + echoed(model_name(request, config)) +
-              "' is none");
+              "' is not an ONNX file");
 }
 
 bool is_of_whole_network(const NetworkRequest& request) {
@@ -140,6 +143,31 @@ HostedModel model_file(const NetworkRequest& request, const ArchConfig& config) 
   return model;
 }
 
+// Throws Error (exit code 2) for a shape that an input of the file cannot have.
+void require_shapes(const HostNetwork& network, const std::map<std::string, Shape>& asked) {
+  for (const HostValueId id : network.inputs) {
+    const HostValue& input = network.values[id];
+    const auto found = asked.find(input.name);
+    if (found == asked.end() ||
+        (input.array.has_shape() && input.array.tensor.shape == found->second))
+      continue;
+    usage_error("--shape: '" + echoed(input.name) + "' cannot be " + shape_text(found->second) +
+                (input.array.has_shape() ? "; the file has " + shape_text(input.array.tensor.shape)
+                                         : "; the file has another number of sizes"));
+  }
+}
+
+// Throws Error (exit code 2) for a number of pictures that no input of the file takes.
+void require_batch(const HostNetwork& network, std::optional<std::int64_t> batch) {
+  if (!batch) return;
+  const bool is_taken = std::ranges::any_of(network.inputs, [&](HostValueId id) {
+    const HostArray& input = network.values[id].array;
+    return !input.has_shape() || (!input.tensor.shape.empty() && input.tensor.shape[0] == *batch);
+  });
+  if (!is_taken)
+    usage_error("--batch " + std::to_string(*batch) + ": the file fixes another batch");
+}
+
 HostedModel import_model(const NetworkRequest& request, const HostOptions& options,
                          const ArchConfig& config, const std::map<std::string, Shape>& shapes,
                          bool& wants_dyadic) {
@@ -158,6 +186,8 @@ HostedModel import_model(const NetworkRequest& request, const HostOptions& optio
     return reason;
   };
   model.hosted = formats::import_hosted(model.file, how);
+  require_shapes(model.hosted.network, asked_shapes(options));
+  require_batch(model.hosted.network, request.batch);
   return model;
 }
 
@@ -176,6 +206,8 @@ bool gives_shapes(const NetworkRequest& request, const ArchConfig& config,
                   const ShapeOptions& options) {
   if (options.shapes.empty()) return false;
   require_onnx(request, config, "--shape");
+  if (request.batch) usage_error("--shape has the batch; leave --batch out");
+  if (request.snap) usage_error("--snap is of networks without a host; leave --shape out");
   return true;
 }
 
@@ -302,7 +334,8 @@ bool wants_host(const NetworkRequest& request, const ArchConfig& config) {
   }
   try {
     return !load_parts_of(request, wider, {}).hosted.parts.empty();
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUnsupportedModel) throw;
     return false;
   }
 }

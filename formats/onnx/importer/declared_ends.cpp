@@ -73,7 +73,7 @@ void check_input_shape(const Declaration& declaration, const std::string& where)
     throw_unsupported(where + ": shape " +
                       (declaration.has_shape ? declared_shape_text(declaration) : "unknown") +
                       "; supported: [N, C, H, W], [N, H, W, C], [N, K]; only N may be unknown" +
-                      (has_sizes ? "" : " (--shape gives sizes)"));
+                      (has_sizes ? "" : " (`qsim run --shape` gives sizes)"));
   }
 }
 

@@ -109,32 +109,50 @@ class HostedImport {
   void rewrite_convolutions() {
     std::set<int> wanted = refused_convolutions();
     while (!wanted.empty()) {
-      const auto before = std::pair(model_.nodes, model_.reads);
-      PhaseConvolutions made = rewrite_by_phases(model_, network(), wanted);
-      if (made.convolutions.empty()) return;
-      moves_ = std::move(made.moves);
-      wanted = convolutions_on_array(made.convolutions);
-      if (wanted == made.convolutions) return;
-      std::tie(model_.nodes, model_.reads) = before;
-      moves_.clear();
-      read_network();
-      find_units();
+      const std::optional<std::set<int>> found = rewrite_together(wanted);
+      if (found == wanted || (!found && wanted.size() == 1)) return;
+      if (found) {
+        wanted = *found;
+        continue;
+      }
+      std::set<int> alone;  // one that is refused must not take the others with it
+      for (const int index : wanted) {
+        const std::optional<std::set<int>> one = rewrite_together({index});
+        if (!one || one->empty()) continue;
+        alone.insert(index);
+        undo_rewrite();
+      }
+      if (alone == wanted) return;
+      wanted = std::move(alone);
     }
   }
 
-  // Those of the rewritten convolutions that the array has; none where the network does not fit its
-  // limits now.
-  std::set<int> convolutions_on_array(const std::set<int>& rewritten) {
+  // Those of `wanted` that the array has once they are rewritten; nothing where the network does
+  // not fit its limits then. Undone, unless these are all of `wanted`.
+  std::optional<std::set<int>> rewrite_together(const std::set<int>& wanted) {
+    before_ = {model_.nodes, model_.reads};
+    PhaseConvolutions made = rewrite_by_phases(model_, network(), wanted);
     std::set<int> found;
+    if (made.convolutions.empty()) return found;
+    moves_ = std::move(made.moves);
     try {
       read_network();
       find_units();
+      std::ranges::set_difference(made.convolutions, refused_convolutions(),
+                                  std::inserter(found, found.end()));
     } catch (const Error&) {
-      return found;
+      undo_rewrite();
+      return std::nullopt;
     }
-    std::ranges::set_difference(rewritten, refused_convolutions(),
-                                std::inserter(found, found.end()));
+    if (found != wanted) undo_rewrite();
     return found;
+  }
+
+  void undo_rewrite() {
+    std::tie(model_.nodes, model_.reads) = before_;
+    moves_.clear();
+    read_network();
+    find_units();
   }
 
   // By the file's numbers.
@@ -215,6 +233,8 @@ class HostedImport {
         const auto found = float_reasons_.find(node.index);
         if (found != float_reasons_.end() && unit.reason.empty()) {
           unit.reason = "ONNX Runtime runs it in float32: " + found->second;
+        } else if (node.op == "ConvTranspose" && unit.reason.empty()) {
+          unit.reason = "ONNX Runtime runs it in float32: it has no quantized form of it";
         } else if (is_mean_of_windows(node) && unit.reason.empty()) {
           unit.reason = "ONNX Runtime sums a window's float32 numbers in an order of its own";
         } else if (unit.reason.empty() && reads_widened(node)) {
@@ -457,10 +477,11 @@ class HostedImport {
   HostedNetwork hosted_;
   std::vector<LevelsUnit> units_;
   std::vector<HostNode> fused_nodes_;  // as ONNX Runtime runs them, one for each of the network's
-  std::map<std::size_t, StandIn> stand_ins_;    // of units that are written otherwise
-  std::set<std::size_t> refused_;               // units of one source that the array does not have
-  std::set<int> offsets_;                       // nodes with a kLevelsOffset
-  std::map<int, std::string> moves_;            // what each does, by the number of a node
+  std::map<std::size_t, StandIn> stand_ins_;  // of units that are written otherwise
+  std::set<std::size_t> refused_;             // units of one source that the array does not have
+  std::set<int> offsets_;                     // nodes with a kLevelsOffset
+  std::map<int, std::string> moves_;          // what each does, by the number of a node
+  std::pair<decltype(ModelGraph::nodes), decltype(ModelGraph::reads)> before_;  // a rewrite
   std::set<std::string, std::less<>> widened_;  // constants that had a narrower type
   std::map<std::string, HostValueId> ids_;
   std::map<std::pair<HostValueId, std::vector<std::size_t>>, std::optional<Graph>> imported_;

@@ -16,10 +16,8 @@ namespace {
 
 using onnx::NodeProto;
 
-// Each may stay between a ConvTranspose and its QuantizeLinear: they change one number after the
-// other.
-constexpr std::array<std::string_view, 8> kBetween = {
-    "Relu", "Clip", "LeakyRelu", "Tanh", "Sigmoid", "HardSigmoid", "HardSwish", "Identity"};
+// Elementwise operators that may stay between a ConvTranspose and its QuantizeLinear.
+constexpr std::array<std::string_view, 3> kBetween = {"Relu", "Clip", "Identity"};
 
 struct Phased : PhasedConvolution {
   std::size_t node = 0;  // in ModelGraph::nodes
@@ -113,6 +111,11 @@ class PhaseRewriting {
     return is_one ? std::optional(found->second) : std::nullopt;
   }
 
+  bool is_number(const std::string& name) const {
+    const Tensor* const tensor = constant(name);
+    return tensor != nullptr && tensor->elems() == 1;
+  }
+
   bool are_constant(const NodeProto& node) const {
     return std::ranges::all_of(node.input(), [&](const std::string& name) {
       return name.empty() || constant(name) != nullptr;
@@ -147,7 +150,7 @@ class PhaseRewriting {
     if (scales->elems() == 1) return true;
     const std::int64_t rank = 2 + static_cast<std::int64_t>(conv.rank);
     const std::int64_t axis = integer_of(weights, "axis", 1);
-    return (axis < 0 ? axis + rank : axis) == (conv.is_turned ? 1 : 0);
+    return (axis < 0 ? axis + rank : axis) == (conv.is_transposed ? 1 : 0);
   }
 
   // ---- A Conv: phases of its input.
@@ -157,7 +160,7 @@ class PhaseRewriting {
     const bool is_levels = conv.op_type() == "QLinearConv";
     const NodeProto* const x = is_levels ? nullptr : dequantize(conv.input(0));
     const NodeProto* const w = is_levels ? nullptr : dequantize(conv.input(1));
-    if (!is_levels && w == nullptr) return false;
+    if (!is_levels && (w == nullptr || !is_number(x->input(1)))) return false;
     const std::string levels = is_levels ? conv.input(0) : x->input(0);
     const std::string zero = is_levels ? conv.input(2) : optional_input(*x, 2);
     const Tensor* const zero_point = constant(zero);
@@ -210,7 +213,7 @@ class PhaseRewriting {
     std::string padded = levels;
     begins.insert(begins.end(), ends.begin(), ends.end());
     if (std::ranges::any_of(begins, [](std::int64_t pad) { return pad != 0; })) {
-      padded = moved + "_padded";
+      padded = model_.unused_name(moved + "_padded");
       zero_point.shape = {};
       add_move(conv, "Pad",
                {levels, add_constant(conv, "pads", int64s_of(begins)),
@@ -295,9 +298,7 @@ class PhaseRewriting {
   bool reads_numbers(std::size_t i) const {
     const NodeProto& reader = node(i);
     for (int k = 1; k < reader.input_size(); ++k) {
-      if (reader.input(k).empty()) continue;
-      const Tensor* const tensor = constant(reader.input(k));
-      if (tensor == nullptr || tensor->elems() != 1) return false;
+      if (!reader.input(k).empty() && !is_number(reader.input(k))) return false;
     }
     return true;
   }
@@ -305,7 +306,7 @@ class PhaseRewriting {
   void add_moves_of_output(const Phased& conv, const PhaseSpread& spread,
                            const std::string& by_phase, const std::string& result) {
     if (conv.phases() == 1) return add_slice(conv, by_phase, spread.starts, result);
-    const std::string whole = spread.is_cut ? by_phase + "_whole" : result;
+    const std::string whole = spread.is_cut ? model_.unused_name(by_phase + "_whole") : result;
     if (conv.is_square()) {
       NodeProto& move = add_move(conv, "DepthToSpace", {by_phase}, whole);
       add_integer(move, "blocksize", conv.axes[0].stride);
@@ -348,12 +349,12 @@ class PhaseRewriting {
 
   void add_transpose(const Phased& conv, const std::string& input, const Transposition& move,
                      const std::string& output) {
-    add_move(conv, "Reshape", {input, add_constant(conv, "split", int64s_of(move.split))},
-             output + "_split");
-    add_integers(add_move(conv, "Transpose", {output + "_split"}, output + "_turned"), "perm",
-                 move.order);
-    add_move(conv, "Reshape",
-             {output + "_turned", add_constant(conv, "joined", int64s_of(move.joined))}, output);
+    const std::string split = model_.unused_name(output + "_split");
+    const std::string transposed = model_.unused_name(output + "_transposed");
+    add_move(conv, "Reshape", {input, add_constant(conv, "split", int64s_of(move.split))}, split);
+    add_integers(add_move(conv, "Transpose", {split}, transposed), "perm", move.order);
+    add_move(conv, "Reshape", {transposed, add_constant(conv, "joined", int64s_of(move.joined))},
+             output);
   }
 
   NodeProto& add_move(const Phased& conv, const std::string& op,
@@ -363,7 +364,7 @@ class PhaseRewriting {
     made.set_op_type(op);
     for (const std::string& input : inputs) made.add_input(input);
     made.add_output(output);
-    std::vector<ModelNode>& place = (conv.is_turned ? after_ : before_)[conv.node];
+    std::vector<ModelNode>& place = (conv.is_transposed ? after_ : before_)[conv.node];
     const bool is_second = std::ranges::any_of(
         place, [&](const ModelNode& other) { return other.proto->op_type() == op; });
     made.set_name(name + "/" + op + (is_second ? "_back" : ""));
@@ -379,7 +380,7 @@ class PhaseRewriting {
     made.set_input(0, levels);
     made.set_output(0, name_of(conv, what));
     before_[conv.node].push_back({&made, model_.nodes[conv.node].index});
-    if (!conv.is_turned || constant(like.input(1))->elems() == 1) return made.output(0);
+    if (!conv.is_transposed || constant(like.input(1))->elems() == 1) return made.output(0);
     for (int k = 1; k < like.input_size(); ++k) {
       if (like.input(k).empty()) continue;
       const std::string suffix = k == 1 ? "_scale" : "_zero_point";

@@ -5,8 +5,7 @@
 //     phase is an output channel of a convolution of stride 1 and J taps, the last one first.
 //     DepthToSpace puts the phases between each other, Slice cuts off the pads.
 //   Conv: y[q] sums w[s * j + r] * x[s * (q + j) + r - pad]. Pad and SpaceToDepth make each phase
-//   of
-//     x a channel.
+//     of x a channel.
 // A tap that w does not have is the zero_point of w.
 #pragma once
 

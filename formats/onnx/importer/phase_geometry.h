@@ -39,7 +39,7 @@ struct PhaseAxis {
 
 // A convolution of one or two axes; one of one has a first axis of size 1.
 struct PhasedConvolution {
-  bool is_turned = false;
+  bool is_transposed = false;
   std::size_t rank = 0;
   std::array<PhaseAxis, 2> axes;
   std::int64_t groups = 1;
@@ -50,7 +50,7 @@ struct PhasedConvolution {
   std::span<const PhaseAxis> own_axes() const { return std::span(axes).last(rank); }
   bool is_square() const { return rank == 2 && axes[0].stride == axes[1].stride; }
   // SpaceToDepth has channels inside of phases, which no group but one can have.
-  bool has_phases_outside() const { return !is_turned && is_square() && groups == 1; }
+  bool has_phases_outside() const { return !is_transposed && is_square() && groups == 1; }
 };
 
 // Of a node between tensors of these shapes, with the attributes that such shapes need. Nothing for

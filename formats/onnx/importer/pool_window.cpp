@@ -7,7 +7,7 @@
 namespace qsim::formats {
 namespace {
 
-constexpr int kFirstReductionOpsetWithAxesInput = 18;  // of the reductions
+constexpr int kFirstReductionOpsetWithAxesInput = 18;
 
 void check_pads(const NodeReader& node, const Window& w) {
   const bool smaller = w.pad_top < w.extent_h() && w.pad_bottom < w.extent_h() &&

@@ -4,6 +4,7 @@
 
 #include "core/base/checked_math.h"
 #include "core/base/printable.h"
+#include "core/network/auto_pad.h"
 
 namespace qsim::formats {
 namespace {
@@ -19,7 +20,6 @@ struct SidePads {
 // moves the windows, by one number for pools and another for convolutions.
 SidePads same_pads(const NodeReader& node, const std::string& mode, std::int64_t size,
                    std::int64_t kernel, std::int64_t stride) {
-  const bool lower = mode == "SAME_LOWER";
   const std::int64_t reach = checked_add((size - 1) / stride * stride, kernel);
   if (reach - size < -1) {
     node.refuse("auto_pad " + mode + " pads " + std::to_string(size) + " positions by " +
@@ -28,8 +28,8 @@ SidePads same_pads(const NodeReader& node, const std::string& mode, std::int64_t
                 "windows that leave out at most one position, or pads");
   }
   const std::int64_t total = std::max<std::int64_t>(reach - size, 0);
-  const std::int64_t smaller = total / 2;
-  return lower ? SidePads{total - smaller, smaller} : SidePads{smaller, total - smaller};
+  const std::int64_t begin = same_pad_begin(total, mode == "SAME_UPPER");
+  return {begin, total - begin};
 }
 
 void require_positive(const NodeReader& node, const char* name, std::int64_t h, std::int64_t w) {
