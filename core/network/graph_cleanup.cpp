@@ -4,7 +4,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "core/base/checked_math.h"
 #include "core/network/float_rules.h"
 
 namespace qsim {
@@ -198,20 +200,41 @@ Graph with_tables_before_flattens(Graph graph) {
 
 namespace {
 
-bool is_cut(const Layer& layer, std::int64_t most) {
-  const auto* const pool = std::get_if<MaxPool>(&layer.operation);
-  if (pool == nullptr) return false;
-  const Window& window = pool->window;
-  const std::int64_t longest = std::max(window.kernel_h, window.kernel_w);
-  return longest > most && longest <= kMostCutPool && window.dilation_h == 1 &&
-         window.dilation_w == 1;
-}
-
 // One axis of a window: what is left of it, of which parts are taken.
 struct PoolAxis {
   std::int64_t kernel;
   std::int64_t before;
   std::int64_t after;
+  std::int64_t stride = 1;
+  std::int64_t size = 1;  // of what it reads
+  bool is_whole = false;  // one long window reads all: it may have any stride
+
+  // A window of stride s1 * s2 is one of stride s1, and one of stride s2 over its results: with
+  // s1 <= k1 < 2 * s1 and k = k1 + (k2 - 1) * s1 they read the same positions. Takes the first,
+  // with s1 up to `most`: all its windows that begin on the axis. A window of 1 where none is
+  // wanted, and nothing where there is none.
+  std::optional<PoolAxis> take_stride(std::int64_t most) {
+    is_whole = is_whole || (kernel > kMostCutPool && size + before + after == kernel);
+    const bool is_free = is_whole && kernel > most;
+    if (!is_free && stride <= most) {
+      return kernel <= kMostCutPool ? std::optional(PoolAxis{1, 0, 0}) : std::nullopt;
+    }
+    std::int64_t first = most;
+    while (!is_free && stride % first != 0) --first;
+    if (first == 1 || kernel < first) return std::nullopt;
+    const std::int64_t results = (size + before + after - kernel) / stride + 1;
+    PoolAxis part = {first + kernel % first, 0, 0, first};
+    kernel /= first;
+    stride = is_free ? 1 : stride / first;
+    const std::int64_t later = std::min(before / first, kernel - 1);
+    part.before = std::exchange(before, later) - later * first;
+    const std::int64_t wanted = (results - 1) * stride + kernel - before;
+    const std::int64_t padded = part.before + size;
+    size = std::min(wanted, ceil_div(padded, first));
+    part.after = std::max<std::int64_t>(0, (size - 1) * first + part.kernel - padded);
+    after = wanted - size;
+    return part;
+  }
 
   // A part that reaches at most `reach` further than one position, with the pads that fit it.
   PoolAxis take(std::int64_t reach) {
@@ -226,11 +249,10 @@ struct PoolAxis {
 
 // A window of k is one of k' and one of k - k' + 1 after it. Pads are shorter than a kernel, so
 // that each part's pads are shorter than its own.
-std::vector<Window> parts_of(const Window& window, std::int64_t most) {
-  PoolAxis rows = {window.kernel_h, window.pad_top, window.pad_bottom};
-  PoolAxis columns = {window.kernel_w, window.pad_left, window.pad_right};
-  std::vector<Window> parts;
-  while (rows.kernel > 1 || columns.kernel > 1) {
+void add_parts(PoolAxis rows, PoolAxis columns, std::int64_t most, std::vector<Window>& parts) {
+  const std::int64_t stride_h = rows.stride;
+  const std::int64_t stride_w = columns.stride;
+  do {
     const PoolAxis h = rows.take(most - 1);
     const PoolAxis w = columns.take(most - 1);
     parts.push_back({.kernel_h = h.kernel,
@@ -239,27 +261,61 @@ std::vector<Window> parts_of(const Window& window, std::int64_t most) {
                      .pad_left = w.before,
                      .pad_bottom = h.after,
                      .pad_right = w.after});
+  } while (rows.kernel > 1 || columns.kernel > 1);
+  parts.back().stride_h = stride_h;
+  parts.back().stride_w = stride_w;
+}
+
+// What a max-pool makes of a picture; a size below 1 where a window is larger than an axis.
+ImageShape behind(const Window& pool, ImageShape shape) {
+  shape.height += pool.pad_top + pool.pad_bottom - pool.kernel_h + pool.stride_h;
+  shape.width += pool.pad_left + pool.pad_right - pool.kernel_w + pool.stride_w;
+  shape.height /= pool.stride_h;
+  shape.width /= pool.stride_w;
+  return shape;
+}
+
+// The chain of a max-pool; empty where it stays.
+std::vector<Window> parts_of(const Window& window, const ImageShape& input, std::int64_t most) {
+  const auto is_large = [&](const Window& w) {
+    return std::max({w.kernel_h, w.kernel_w, w.stride_h, w.stride_w}) > most;
+  };
+  if (!is_large(window) || window.dilation_h != 1 || window.dilation_w != 1) return {};
+  PoolAxis rows = {window.kernel_h, window.pad_top, window.pad_bottom, window.stride_h,
+                   input.height};
+  PoolAxis columns = {window.kernel_w, window.pad_left, window.pad_right, window.stride_w,
+                      input.width};
+  std::vector<Window> parts;
+  for (;;) {
+    const std::optional<PoolAxis> h = rows.take_stride(most);
+    const std::optional<PoolAxis> w = columns.take_stride(most);
+    if (!h || !w) return {};
+    if (h->stride == 1 && w->stride == 1) break;
+    add_parts(*h, *w, most, parts);
   }
-  parts.back().stride_h = window.stride_h;
-  parts.back().stride_w = window.stride_w;
+  add_parts(rows, columns, most, parts);
   return parts;
 }
 
 }  // namespace
 
 Graph with_small_max_pools(Graph graph, std::int64_t most) {
-  const auto cuts = [&](const Layer& layer) { return is_cut(layer, most); };
-  if (std::ranges::none_of(graph.layers, cuts)) return graph;
+  const auto parts_of_layer = [&](const Layer& layer) {
+    const auto* const pool = std::get_if<MaxPool>(&layer.operation);
+    if (pool == nullptr) return std::vector<Window>();
+    return parts_of(pool->window, graph.tensors[layer.inputs[0]].shape, most);
+  };
+  if (std::ranges::all_of(graph.layers, &std::vector<Window>::empty, parts_of_layer)) return graph;
   std::set<std::string> names;
   for (const Layer& layer : graph.layers) names.insert(layer.name);
   GraphCopy copy(graph);
   for (Layer& layer : graph.layers) {
     const Value output = graph.tensors[layer.output];
-    if (!cuts(layer)) {
+    const std::vector<Window> parts = parts_of_layer(layer);
+    if (parts.empty()) {
       copy.take(layer, output);
       continue;
     }
-    const std::vector<Window> parts = parts_of(std::get<MaxPool>(layer.operation).window, most);
     TensorId read = copy.id_of(layer.inputs[0]);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const bool is_last = i + 1 == parts.size();
@@ -270,8 +326,7 @@ Graph with_small_max_pools(Graph graph, std::int64_t most) {
       Value value = output;
       if (!is_last) {
         value = copy.result.tensors[read];
-        value.shape.height += parts[i].pad_top + parts[i].pad_bottom - (parts[i].kernel_h - 1);
-        value.shape.width += parts[i].pad_left + parts[i].pad_right - (parts[i].kernel_w - 1);
+        value.shape = behind(parts[i], value.shape);
       }
       read = append(copy.result, name, MaxPool{parts[i]}, {read}, value, layer.source);
     }

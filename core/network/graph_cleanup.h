@@ -13,8 +13,10 @@ Graph cleaned(Graph graph);
 // numbers and computes none: the accelerator runs it there. The output keeps its bytes.
 Graph with_tables_before_flattens(Graph graph);
 
-// The Graph with max-pools of kernels larger than `most` (up to kMostCutPool, no dilation) as
-// chains of smaller ones, which have the same maxima. The last keeps the name.
+// The Graph with max-pools of kernels or strides larger than `most` as chains of smaller ones,
+// which have the same maxima. The last keeps the name. Pools stay that have a dilation, a kernel
+// above kMostCutPool on an axis of small stride and several results, or a stride with a prime
+// factor above `most`.
 inline constexpr std::int64_t kMostCutPool = 16;
 Graph with_small_max_pools(Graph graph, std::int64_t most);
 

@@ -81,6 +81,52 @@ TEST(LargeWindows, MaxPoolsAreChainsOfSmallerOnes) {
   EXPECT_EQ(longest, 7U) << "a chain of five pools is the longest";
 }
 
+// Strides with factors, and windows of the whole picture.
+TEST(LargeWindows, MaxPoolsOfLargeStridesAreChainsToo) {
+  constexpr std::int64_t kStrides[] = {1, 3, 4, 6, 8, 9, 12, 16};
+  std::size_t cut = 0;
+  for (std::uint64_t seed = 1; seed <= 120 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    Window window = random_window(random, 5, kMostCutPool, 1);
+    window.stride_h = kStrides[random.uniform(0, 7)];
+    window.stride_w = kStrides[random.uniform(0, 7)];
+    Value value = around(random, window);
+    if (random.uniform(0, 2) == 0) {  // the whole picture
+      window.kernel_h = random.uniform(5, 40);
+      value.shape.height = window.kernel_h;
+      window.pad_top = random.uniform(0, 4);
+      window.pad_bottom = 0;
+      window.kernel_h += window.pad_top;
+    }
+    GraphBuilder builder(seed, value);
+    builder.conv(random.uniform(1, 9), testing::window(1))
+        .max_pool(window)
+        .conv(3, testing::window(1));
+    const Graph original = builder.build();
+    const Graph graph = with_small_max_pools(original, kMostPoolWindow);
+    if (graph.layers.size() == original.layers.size()) continue;  // an axis stays as it is
+    ++cut;
+    expect_goldens_bytes(graph, original, builder.random_input(), seed);
+  }
+  EXPECT_GT(cut, 60U);
+}
+
+TEST(LargeWindows, AStrideIsCutIntoItsFactors) {
+  const auto layers_of = [](const Window& window, std::int64_t size) {
+    const Graph graph = GraphBuilder(1, picture(1, size, size, 2)).max_pool(window).build();
+    return with_small_max_pools(graph, kMostPoolWindow).layers.size();
+  };
+  const auto square = [](std::int64_t kernel, std::int64_t stride) {
+    return Window{.kernel_h = kernel, .kernel_w = kernel, .stride_h = stride, .stride_w = stride};
+  };
+  EXPECT_EQ(layers_of(square(16, 16), 64), 2U);
+  EXPECT_EQ(layers_of(square(9, 9), 64), 2U);
+  EXPECT_EQ(layers_of(square(56, 1), 56), 4U) << "56 is 4 x 14, 14 is 6 and then 3 of stride 4";
+  EXPECT_EQ(layers_of(square(5, 5), 64), 1U) << "5 has no factor up to 4";
+  EXPECT_EQ(layers_of(square(2, 8), 64), 1U) << "the windows leave out positions";
+}
+
 TEST(LargeWindows, OtherGraphsStayAsTheyAre) {
   const auto layers_of = [](const Window& window) {
     const Graph graph = GraphBuilder(1, picture(1, 40, 40, 2)).max_pool(window).build();

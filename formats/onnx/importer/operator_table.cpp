@@ -39,6 +39,7 @@ constexpr std::array kOperators = {
     Operator{kOnnx, "MaxPool", import_max_pool},
     Operator{kOnnx, "AveragePool", import_average_pool},
     Operator{kOnnx, "GlobalAveragePool", import_global_average_pool},
+    Operator{kOnnx, "GlobalMaxPool", import_global_max_pool},
     Operator{kOnnx, "ReduceMean", import_reduce_mean},
     Operator{kOnnx, "Concat", import_concat},
     Operator{kOnnx, "Relu", import_relu},

@@ -30,6 +30,7 @@ void import_matmul(const NodeReader& node, GraphBuilder& graph);
 void import_max_pool(const NodeReader& node, GraphBuilder& graph);
 void import_average_pool(const NodeReader& node, GraphBuilder& graph);
 void import_global_average_pool(const NodeReader& node, GraphBuilder& graph);
+void import_global_max_pool(const NodeReader& node, GraphBuilder& graph);
 void import_reduce_mean(const NodeReader& node, GraphBuilder& graph);
 void import_qlinear_average_pool(const NodeReader& node, GraphBuilder& graph);
 void import_qlinear_global_average_pool(const NodeReader& node, GraphBuilder& graph);

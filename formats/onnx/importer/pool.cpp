@@ -1,5 +1,5 @@
-// MaxPool, and the average pools: QLinearAveragePool, QLinearGlobalAveragePool, and AveragePool,
-// GlobalAveragePool and ReduceMean between DequantizeLinear and QuantizeLinear.
+// MaxPool and GlobalMaxPool, and the average pools: QLinearAveragePool, QLinearGlobalAveragePool,
+// and AveragePool, GlobalAveragePool and ReduceMean between DequantizeLinear and QuantizeLinear.
 #include "formats/onnx/importer/operators.h"
 #include "formats/onnx/importer/pool_window.h"
 
@@ -38,12 +38,9 @@ OpenLayer open_global_pool(const GraphBuilder& graph, const NodeReader& node, Im
   return {node.node(), AveragePool{pool.window}, {std::move(input)}, pool.shape, axes};
 }
 
-}  // namespace
-
-void import_max_pool(const NodeReader& node, GraphBuilder& graph) {
+// What a max-pool reads: levels, or the numbers of levels in an order that is theirs.
+ImportedTensor input_of_max_pool(const NodeReader& node, GraphBuilder& graph) {
   node.require_inputs(1, 1);
-  const NodeAttributes attributes(node, {"auto_pad", "ceil_mode", "dilations", "kernel_shape",
-                                         "pads", "storage_order", "strides"});
   ImportedTensor input = graph.moved(node, 0);
   if (input.kind == ImportedTensor::Kind::kReal) graph.levels(node, 0);  // refuses it
   graph.require_axes(node, input, Axes::kNchw);
@@ -55,10 +52,26 @@ void import_max_pool(const NodeReader& node, GraphBuilder& graph) {
     node.refuse("reads float32 of an activation that is not monotone",
                 "a QuantizeLinear and a DequantizeLinear between the two");
   }
-  attributes.require_integer("storage_order", 0);
   input.id = graph.without_pads(node, input).id;
   input.pads = {};
+  return input;
+}
+
+}  // namespace
+
+void import_max_pool(const NodeReader& node, GraphBuilder& graph) {
+  const NodeAttributes attributes(node, {"auto_pad", "ceil_mode", "dilations", "kernel_shape",
+                                         "pads", "storage_order", "strides"});
+  const ImportedTensor input = input_of_max_pool(node, graph);
+  attributes.require_integer("storage_order", 0);
   const PoolWindow pool = read_pool(node, attributes, graph.value(input).shape);
+  graph.define_moved(node, input, MaxPool{pool.window}, pool.shape, Axes::kNchw);
+}
+
+void import_global_max_pool(const NodeReader& node, GraphBuilder& graph) {
+  const NodeAttributes attributes(node, {});
+  const ImportedTensor input = input_of_max_pool(node, graph);
+  const PoolWindow pool = global_pool(graph.value(input).shape);
   graph.define_moved(node, input, MaxPool{pool.window}, pool.shape, Axes::kNchw);
 }
 

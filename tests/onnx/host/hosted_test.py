@@ -159,6 +159,13 @@ def own_biases(n):
     return 1, [n.levels(n.add("Conv", x, n.weights(8, 3, 3, 3), bias))]
 
 
+def large_pools(n):
+    """A max-pool whose stride is cut into factors, and one of a whole picture."""
+    x = n.conv(n.for_host(n.levels(n.input("x", 1, 3, 180, 160))), 3, 4)
+    x = n.conv(n.add("MaxPool", x, kernel_shape=[9, 12], strides=[9, 8], pads=[0, 4, 0, 3]), 4, 8)
+    return 1, [n.conv(n.add("GlobalMaxPool", x), 8, 10, 1)]
+
+
 def one_of_two(n):
     """The first transposed convolution is the host's, as its Sigmoid does not read levels; the second is the array's."""
     x = n.levels(n.input("x", 1, 4, 6, 6))
@@ -265,7 +272,7 @@ PATCHES = [
       for kernel in (4, 5, 6) for mode in ("SAME_UPPER", "SAME_LOWER")),
 ]
 CASES = [gate, residual_over_host, residual_within, two_ends, lines, rows, sums_between, transposed_weights, open_sizes, tables,
-         channels, moved_mean, own_biases, one_of_two]
+         channels, moved_mean, own_biases, large_pools, one_of_two]
 
 
 def run_onnxruntime(model, inputs, as_it_is=True):
