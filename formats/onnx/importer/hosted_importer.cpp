@@ -12,6 +12,7 @@
 #include "core/base/printable.h"
 #include "formats/onnx/importer/float_nodes.h"
 #include "formats/onnx/importer/form_of_model.h"
+#include "formats/onnx/importer/hosted_constants.h"
 #include "formats/onnx/importer/hosted_fusion.h"
 #include "formats/onnx/importer/hosted_parts.h"
 #include "formats/onnx/importer/import_nodes.h"
@@ -25,7 +26,6 @@
 #include "formats/onnx/importer/session_rewrites.h"
 #include "formats/onnx/importer/session_weights.h"
 #include "formats/onnx/importer/stand_ins.h"
-#include "formats/onnx/importer/tensor_proto.h"
 #include "formats/onnx/types/element_types.h"
 
 namespace qsim::formats {
@@ -50,8 +50,8 @@ class HostedImport {
   }
 
   HostedNetwork run() && {
-    widen_constants();
-    name_constants();
+    widened_ = widen_constants(model_, network());
+    name_constants(model_, network());
     if (quantize_session_weights(model_)) read_network();
     find_float_nodes();
     find_units();
@@ -168,55 +168,6 @@ class HostedImport {
       }
     }
     return found;
-  }
-
-  // Constants of types that a host has wider (float16, int4) are given to the importer as that, but
-  // for zero_points, which say to what levels a QuantizeLinear saturates.
-  void widen_constants() {
-    std::set<std::string, std::less<>> zero_points;
-    for (const ModelNode& node : model_.nodes) {
-      const onnx::NodeProto& proto = *node.proto;
-      const bool quantizes = proto.op_type() == "QuantizeLinear" && proto.input_size() == 3;
-      if (quantizes && model_.constant(proto.input(0)) == nullptr) {
-        zero_points.insert(proto.input(2));
-      }
-    }
-    for (const HostValue& value : network().values) {
-      const onnx::TensorProto* const proto = model_.constant(value.name);
-      if (proto == nullptr || !value.array.has_values() || zero_points.contains(value.name) ||
-          !is_wider_on_host(proto->data_type())) {
-        continue;
-      }
-      widened_.insert(value.name);
-      model_.add_constant(value.name, proto_of(value.array.tensor));
-    }
-  }
-
-  // Constants that nodes compute are given to the importer as constants, but for float32 numbers
-  // that come from integers: of those it wants the integers.
-  void name_constants() {
-    std::vector<bool> dequantized(network().values.size(), false);
-    std::set<int> gone;
-    for (const HostNode& node : network().nodes) {
-      bool from_integers = node.op == "DequantizeLinear";
-      for (const HostValueId id : node.inputs) {
-        from_integers = from_integers || (id != kAbsentValue && dequantized[id]);
-      }
-      if (!is_folded(network(), node)) continue;
-      bool is_named = true;
-      for (const HostValueId id : node.outputs) {
-        if (id == kAbsentValue) continue;
-        const Tensor& tensor = network().values[id].array.tensor;
-        dequantized[id] = from_integers && tensor.dtype == DType::kFloat32;
-        if (dequantized[id]) {
-          is_named = false;
-        } else if (model_.constant(network().values[id].name) == nullptr) {
-          model_.add_constant(network().values[id].name, proto_of(tensor));
-        }
-      }
-      if (is_named) gone.insert(node.index);
-    }
-    std::erase_if(model_.nodes, [&](const ModelNode& node) { return gone.contains(node.index); });
   }
 
   void find_float_nodes() {

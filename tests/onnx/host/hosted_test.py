@@ -295,6 +295,10 @@ def fault_of_shapes(run, file, parts):
     done = run("profile", *shape, "--model", file, "--json", "-")
     if done.returncode or any(point["error"] for point in json.loads(done.stdout)["points"]):
         return f"profile --shape: exit code {done.returncode}: {done.stderr.strip()}"
+    layer = json.loads(run("inspect", *shape, file, "--json", "-").stdout)["parts"][0]["first_layer"]
+    done = run("explain", *shape, "--model", file, "--layer", layer)
+    if done.returncode:
+        return f"explain --shape: exit code {done.returncode}: {done.stderr.strip()}"
     for command in (["inspect", file], ["run", "--no-data", "--model", file], ["profile", "--model", file],
                     ["explain", "--model", file]):
         for wrong in ("x", "=1x3", "x=1x3", "x=1x0", "x=1y3", "z=1x3"):
