@@ -149,8 +149,9 @@ void require_shapes(const HostNetwork& network, const std::map<std::string, Shap
     const HostValue& input = network.values[id];
     const auto found = asked.find(input.name);
     if (found == asked.end() ||
-        (input.array.has_shape() && input.array.tensor.shape == found->second))
+        (input.array.has_shape() && input.array.tensor.shape == found->second)) {
       continue;
+    }
     usage_error("--shape: '" + echoed(input.name) + "' cannot be " + shape_text(found->second) +
                 (input.array.has_shape() ? "; the file has " + shape_text(input.array.tensor.shape)
                                          : "; the file has another number of sizes"));

@@ -93,7 +93,7 @@ class HostedImport {
     try_each();
   }
 
-  // Moves beside a sum or a mean change nothing of how ONNX Runtime rounds it.
+  // ONNX Runtime rounds a sum or mean as the file has it, whatever moves are added beside it.
   void keep_offsets() {
     for (HostNode& node : fused_nodes_) {
       if (node.attributes.contains(kLevelsOffset)) {
@@ -104,8 +104,8 @@ class HostedImport {
     }
   }
 
-  // Convolutions that the array does not have as they are become those that it has. One that it
-  // does not have then either stays as it was.
+  // Rewrites the convolutions that the array refuses as they are. One that it refuses after that
+  // too stays as it was.
   void rewrite_convolutions() {
     std::set<int> wanted = refused_convolutions();
     while (!wanted.empty()) {
@@ -155,7 +155,7 @@ class HostedImport {
     find_units();
   }
 
-  // By the file's numbers.
+  // The convolutions among the refused units, by the file's numbers.
   std::set<int> refused_convolutions() const {
     std::set<int> found;
     for (const std::size_t u : refused_) {

@@ -25,7 +25,7 @@ struct PhaseAxis {
   std::int64_t pad = 0;  // at the begin
 
   std::int64_t extent() const { return (kernel - 1) * dilation + 1; }
-  // Of the new convolution; where the stride is 1 that has the dilation too.
+  // The taps of the new convolution and their distance. A stride of 1 keeps the dilation.
   std::int64_t taps() const { return stride == 1 ? kernel : ceil_div(extent(), stride); }
   std::int64_t step() const { return stride == 1 ? dilation : 1; }
   std::int64_t reach() const { return step() * (taps() - 1); }
@@ -49,12 +49,13 @@ struct PhasedConvolution {
   std::int64_t phases() const { return axes[0].stride * axes[1].stride; }
   std::span<const PhaseAxis> own_axes() const { return std::span(axes).last(rank); }
   bool is_square() const { return rank == 2 && axes[0].stride == axes[1].stride; }
-  // SpaceToDepth has channels inside of phases, which no group but one can have.
+  // SpaceToDepth puts a phase's channels together, which only a single group allows.
   bool has_phases_outside() const { return !is_transposed && is_square() && groups == 1; }
 };
 
-// Of a node between tensors of these shapes, with the attributes that such shapes need. Nothing for
-// more than two axes, other types, or where weights would grow far beyond what the taps have.
+// Reads a node between tensors of these shapes; the shapes have shown that its attributes are
+// valid. Nothing for more than two axes, other types, or weights that would grow more than four
+// times.
 std::optional<PhasedConvolution> read_phased(const onnx::NodeProto& conv, const Shape& x,
                                              const Shape& y, const Tensor& weights);
 
@@ -69,7 +70,7 @@ struct PhaseSpread {
   bool is_cut = false;
 };
 
-// Of a ConvTranspose.
+// The spread of a ConvTranspose.
 PhaseSpread spread_of(const PhasedConvolution& conv);
 
 }  // namespace qsim::formats
